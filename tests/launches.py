@@ -4,7 +4,7 @@ import jax
 
 import xeemu as xe
 from xeemu.cost import census
-from xeemu.knowledge import access_tree
+from xeemu.knowledge import symbolic_execution
 from xeemu.launching import fitting
 from xeemu.launching.arguments import Description, scalars
 from xeemu.launching.options import Options
@@ -35,5 +35,5 @@ def run(ready: Prepared, arguments):
 
 def taken(ready: Prepared, arguments, device="h200", blank=False) -> census.Census:
     """The census of a launch."""
-    plan = access_tree.of_program(ready.program, ready.plan, scalars(arguments))
+    plan = symbolic_execution.of_program(ready.program, ready.plan, scalars(arguments))
     return census.take(plan, xe.device(device), blank)

@@ -15,7 +15,7 @@ from jax import lax
 import xeemu as xe
 from xeemu import kernels
 from xeemu.cost import census, costing, counting, sampling
-from xeemu.knowledge import access_tree
+from xeemu.knowledge import symbolic_execution
 from xeemu.launching.arguments import Description, scalars
 from xeemu.launching.options import Options
 from xeemu.launching.preparation import prepare
@@ -344,7 +344,7 @@ def _counts(kernel, nd_range, arguments, static, device="max1550", memory_bytes=
     options, device = Options(memory_bytes, False, False, "cpu"), xe.device(device)
     bound = kernel.bind_static(static)
     prepared = prepare(kernel, nd_range, device, tuple(map(Description.of, arguments)), bound, options)
-    plan = access_tree.of_program(prepared.program, prepared.plan, scalars(arguments))
+    plan = symbolic_execution.of_program(prepared.program, prepared.plan, scalars(arguments))
     drawn = sample and sampling.draw(prepared.program.geometry.groups, prepared.cut.chunk, sample)
     ledger = counting.Ledger(census.take(plan, device, blank), drawn)
     _, state = costing.Counted(prepared, ledger).run(arguments)

@@ -8,7 +8,7 @@ from jax import lax
 from launches import prepared
 
 import xeemu as xe
-from xeemu.knowledge import access_tree, dependence
+from xeemu.knowledge import dependence, symbolic_execution
 
 
 @xe.kernel
@@ -50,7 +50,7 @@ def kernel(wg, x, out, *, how="not"):
 def test_a_store_depends_on_a_load(how, depends):
     x = np.zeros(64, np.int32)
     ready = prepared(kernel, xe.NDRange(64, 32), (x, x), {"how": how}, device="max1550")
-    plan = access_tree.of_program(ready.program, ready.plan, (None, None))
+    plan = symbolic_execution.of_program(ready.program, ready.plan, (None, None))
     memory = {o.key: o.place.memory for o in plan.root.operations()}
     (load,) = (o.key for o in plan.root.operations() if o.name == "load" and o.place.memory.name == "x")
     (store,) = (o.key for o in plan.root.operations() if o.name == "store" and o.place.memory.name == "out")
@@ -79,7 +79,7 @@ def steered(wg, x, out, *, how="not"):
 def test_where_an_access_goes_depends_on_a_load(how):
     x = np.zeros(64, np.int32)
     ready = prepared(steered, xe.NDRange(64, 32), (x, x), {"how": how}, device="max1550")
-    plan = access_tree.of_program(ready.program, ready.plan, (None, None))
+    plan = symbolic_execution.of_program(ready.program, ready.plan, (None, None))
     memory = {o.key: o.place.memory for o in plan.root.operations()}
     (load,) = (o.key for o in plan.root.operations() if o.name == "load")
     stores = {o.key for o in plan.root.operations() if o.name == "store"}

@@ -7,13 +7,13 @@ from jax import lax
 from launches import prepared
 
 import xeemu as xe
-from xeemu.knowledge import access_tree, epochs
+from xeemu.knowledge import epochs, symbolic_execution
 
 
 def of_kernel(kernel, *arguments, **static):
     ready = prepared(kernel, xe.NDRange(64, 32), arguments, static, device="max1550")
     scalars = [None if np.shape(a) else np.asarray(a).item() for a in arguments]
-    return access_tree.of_program(ready.program, ready.plan, scalars)
+    return symbolic_execution.of_program(ready.program, ready.plan, scalars)
 
 
 def text(operation):

@@ -20,8 +20,8 @@ from xeemu.devices.target import CPU
 from xeemu.emission.values import Chunk, materialise
 from xeemu.ir import control, evaluation, ops
 from xeemu.ir.program import Constant
-from xeemu.knowledge import analysis, forms
-from xeemu.knowledge.analysis import Plan, local_id
+from xeemu.knowledge import dataflow, forms
+from xeemu.knowledge.analysis import Plan
 from xeemu.language import geometry, program
 
 SIZES = [((6,), (3,)), ((4, 6), (2, 3)), ((2, 4, 4), (1, 2, 2)), ((4,), (4,))]
@@ -135,7 +135,7 @@ def traced(function: Any, sizes: Any, scalar: np.generic) -> tuple[program.Progr
     cut = geometry.cut(xe.NDRange(*sizes), 8, None, 1, None)
     structs = [jax.ShapeDtypeStruct((), scalar.dtype), jax.ShapeDtypeStruct((1,), np.int64)]
     result = program.trace(xe.kernel(kernel), cut, structs, ())
-    return result, analysis.analyse(result)
+    return result, dataflow.analyse(result)
 
 
 def computed(body: Any, wanted: Any, scalar: np.generic, group: tuple[int, ...], linear: int) -> dict[Any, np.ndarray]:
@@ -144,7 +144,7 @@ def computed(body: Any, wanted: Any, scalar: np.generic, group: tuple[int, ...],
     for op in body.ops:
         p = op.attributes
         if op.name == ops.LOCAL_ID:
-            results = [local_id(wanted.local_range, p["dim"]).astype(p["dtype"])]
+            results = [wanted.local_ids(p["dim"]).astype(p["dtype"])]
         elif op.name == ops.GROUP_ID:
             results = [np.asarray(linear if p["dim"] is None else group[p["dim"]], p["dtype"])]
         else:

@@ -15,7 +15,7 @@ from launches import prepared
 
 import xeemu as xe
 from xeemu.emission import hazards
-from xeemu.knowledge import analysis
+from xeemu.knowledge import analysis, dataflow
 
 ITEMS = 16
 LID = np.arange(ITEMS)
@@ -171,7 +171,7 @@ def test_facts_of_a_program_are_found_once_for_each_plan():
         asked.append(number)
         return number + len(body.ops)
 
-    body, other = ready.program.body, analysis.analyse(ready.program)
+    body, other = ready.program.body, dataflow.analyse(ready.program)
     found = [count(body, plan, number) for plan in (ready.plan, other) for number in (1, 2, 1)]
     assert found == [number + len(body.ops) for number in (1, 2, 1, 1, 2, 1)]
     assert asked == [1, 2, 1, 2]

@@ -17,14 +17,14 @@ from xeemu.faults import absence, alignment
 from xeemu.ir import ops, printer, table
 from xeemu.ir.table import Kind, Traits
 from xeemu.knowledge import (
-    access_tree,
-    analysis,
     constant_folding,
     conversions,
+    dataflow,
     forms,
+    growth,
     intervals,
     lanewise,
-    periodicity,
+    symbolic_execution,
     work,
 )
 from xeemu.language import lineage, linearity, primitives, separation, source
@@ -69,7 +69,7 @@ def test_other_rules_are_for_known_operations(rules):
     assert rules.keys() <= table.OPS.keys()
 
 
-@pytest.mark.parametrize("rules", [alignment._RULES, periodicity._RULES], ids=["alignment", "progressions"])
+@pytest.mark.parametrize("rules", [alignment._RULES, growth.RULES], ids=["alignment", "growth"])
 def test_rules_of_expressions_are_for_known_operations(rules):
     assert rules.keys() <= table.OPS.keys() | {"element", "table"}
 
@@ -107,8 +107,8 @@ def _mystery(ready):
 
 
 CONSUMERS = {
-    "analysis": lambda ready: analysis.analyse(ready.program),
-    "schedule": lambda ready: access_tree.of_program(ready.program, ready.plan, (None,)),
+    "dataflow": lambda ready: dataflow.analyse(ready.program),
+    "symbolic execution": lambda ready: symbolic_execution.of_program(ready.program, ready.plan, (None,)),
     "listing": lambda ready: str(ready.program),
     "interpreter": lambda ready: jax.make_jaxpr(ready.emit)(jnp.zeros(ITEMS, jnp.int32)),
     "stepping": lambda ready: flattening.of_program(ready.program),

@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xeemu.ir.program import Op, Value
-from xeemu.knowledge import expressions, intervals, periodicity
+from xeemu.knowledge import budget, expressions, intervals, periodicity
+from xeemu.knowledge.budget import Budget
 from xeemu.knowledge.expressions import Axis, Grid, TooLarge
-from xeemu.knowledge.periodicity import Effort, Progressions, Split, Step
+from xeemu.knowledge.growth import Step
+from xeemu.knowledge.periodicity import Progressions, Split
 
 I32 = np.dtype(np.int32)
 LANES = 4
@@ -130,9 +132,9 @@ def test_extremes_are_those_of_all_points():
 
 
 def test_each_part_of_an_effort_has_its_own_and_what_others_have_left():
-    effort = Effort(80, parts=4)
+    effort = Budget(80, parts=4)
     with effort.portion():
-        periodicity.spend(5)  # Of 10, and 40 for all.
+        budget.spend(5)  # Of 10, and 40 for all.
     with pytest.raises(TooLarge), effort.portion():
         spent_one_by_one(10 + 45 + 1)
     for _ in range(2):
@@ -140,12 +142,12 @@ def test_each_part_of_an_effort_has_its_own_and_what_others_have_left():
             spent_one_by_one(10 + 1)
         with effort.portion():
             spent_one_by_one(10)
-    periodicity.spend(10**9)  # Outside nothing is limited.
+    budget.spend(10**9)  # Outside nothing is limited.
 
 
 def spent_one_by_one(units):
     for _ in range(units):
-        periodicity.spend(1)
+        budget.spend(1)
 
 
 def test_a_division_that_takes_too_much_effort_is_given_up_always_at_the_same_place():
@@ -154,7 +156,7 @@ def test_a_division_that_takes_too_much_effort_is_given_up_always_at_the_same_pl
 
     def looked_at(units):
         boxes = []
-        with pytest.raises(TooLarge), Effort(units).portion():
+        with pytest.raises(TooLarge), Budget(units).portion():
             periodicity.divided(
                 [{long: range(long.size), wide: range(wide.size)}],
                 lambda inside: boxes.append(inside.box) if inside.decided(condition) is None else None,

@@ -18,7 +18,7 @@ from jax import lax
 import xeemu as xe
 from xeemu import kernels
 from xeemu.commands import cli
-from xeemu.knowledge import periodicity
+from xeemu.knowledge import budget
 
 SMALL = {
     "convolution_global": (1024, 33),
@@ -258,16 +258,16 @@ def too_hard(wg, x):
 @pytest.mark.thorough
 def test_what_is_too_hard_is_given_up_and_leaves_the_rest_known(monkeypatch):
     spent = []
-    spend = periodicity.spend
+    spend = budget.spend
 
     def counted(units):
         spent.append(units)
         spend(units)
 
-    monkeypatch.setattr(periodicity, "spend", counted)
+    monkeypatch.setattr(budget, "spend", counted)
     report = xe.estimate(too_hard, xe.NDRange(24 * 2000, 24))(np.zeros(100, np.float32))
     assert sorted((site.lanes for site in report.sites), key=str) == [24 * 2000, None]
-    assert sum(spent) < 3 * periodicity.UNITS
+    assert sum(spent) < 3 * budget.UNITS
 
 
 def test_an_estimate_of_the_largest_launches_is_exact():

@@ -7,7 +7,7 @@ import pytest
 from jax import lax
 
 import xeemu as xe
-from xeemu.knowledge import access_tree
+from xeemu.knowledge import symbolic_execution
 from xeemu.launching import row_ownership
 
 ITEMS, GROUPS = 16, 6
@@ -19,7 +19,9 @@ def places(kernel, nd_range, *shapes):
     """What is found of the last of the memories, of such shapes."""
     arrays = [jax.ShapeDtypeStruct(shape, np.int32) for shape in shapes]
     program = launches.prepared(kernel, nd_range, arrays).program
-    plan = access_tree.of_program(program, launches.prepared(kernel, nd_range, arrays).plan, [None] * len(shapes))
+    plan = symbolic_execution.of_program(
+        program, launches.prepared(kernel, nd_range, arrays).plan, [None] * len(shapes)
+    )
     memory = program.arguments[-1]
     return row_ownership.places_of_row(memory, [o for o in plan.root.operations() if o.place.memory is memory], plan)
 

@@ -9,7 +9,7 @@ from launches import prepared, run
 
 import xeemu as xe
 from xeemu.ir import ops
-from xeemu.knowledge import analysis, scratchpad_copies
+from xeemu.knowledge import dataflow, scratchpad_copies
 
 SIZE, HALF, GROUPS = 16, 3, 40
 N, TILE = SIZE * GROUPS, SIZE + 2 * HALF
@@ -367,7 +367,7 @@ def test_a_function_that_makes_a_copy():
 def test_a_search_that_would_take_too_long_finds_nothing(monkeypatch):
     kernel = kernel_of(lambda wg, tile, data, out: summed(wg, wg.barrier(filled_in_two_goes(wg, tile, data)), out))
     program = xe.trace(kernel, ND_RANGE)(PADDED, BLANK)
-    plan = analysis.analyse(program)
+    plan = dataflow.analyse(program)
     assert len(scratchpad_copies.of_program(program, plan, None)) == 1
     monkeypatch.setattr(scratchpad_copies, "_UNITS", 1)
     assert scratchpad_copies.of_program(program, plan, None) == ()

@@ -12,7 +12,7 @@ from jax import lax
 
 import xeemu as xe
 from xeemu.cost import census
-from xeemu.knowledge import access_tree
+from xeemu.knowledge import symbolic_execution
 from xeemu.launching.arguments import Description
 from xeemu.launching.options import Options
 from xeemu.launching.preparation import prepare
@@ -32,7 +32,7 @@ def vector(index, dtype="float32", kernel=spread):
     options = Options(None, False, False, "cpu")
     descriptions = tuple(map(Description.of, arguments))
     prepared = prepare(kernel, xe.NDRange(64, SIZE), xe.device("max1550"), descriptions, static, options)
-    plan = access_tree.of_program(prepared.program, prepared.plan, (None, None))
+    plan = symbolic_execution.of_program(prepared.program, prepared.plan, (None, None))
     store = next(o for o in plan.root.operations() if o.place.op == "store")
     vector = census.take(plan, xe.device("max1550")).vectors[store.key]
     return vector.width, vector.aligned

@@ -17,8 +17,9 @@ from xeemu.cost.vectors import Vector
 from xeemu.devices.device import Device
 from xeemu.knowledge.access_tree import AccessTree, Frame, Key, Operation, Place
 from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.budget import Budget
 from xeemu.knowledge.expressions import Expression
-from xeemu.knowledge.periodicity import Box, Effort
+from xeemu.knowledge.periodicity import Box
 from xeemu.language import source
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
@@ -121,7 +122,7 @@ def take(schedule: AccessTree, device: Device, blank: bool = False) -> Census:
     by_key = _by_key(schedule, in_registers)
     by_plan = _by_plan(schedule)
     # Each operation is looked at up to four times, each frame once.
-    effort = Effort(parts=4 * sum(map(len, by_key.values())) + sum(map(len, by_plan.values())))
+    effort = Budget(parts=4 * sum(map(len, by_key.values())) + sum(map(len, by_plan.values())))
     counter = Counter(schedule, device, effort)
     executions = {
         plan: None if blank else amounts.total(map(counter.executions, frames)) for plan, frames in by_plan.items()
@@ -156,7 +157,7 @@ def take(schedule: AccessTree, device: Device, blank: bool = False) -> Census:
 def count_in(operation: Operation, boxes: Sequence[Box], taken: Census) -> Count | None:
     """The count of an access in some of its executions; None if what they do is not known, or too many differ."""
     part = dataclasses.replace(operation.frame, boxes=boxes)
-    counter = Counter(taken.schedule, taken.device, Effort())
+    counter = Counter(taken.schedule, taken.device, Budget())
     return counter.count([dataclasses.replace(operation, frame=part)], taken.vectors[operation.key])
 
 

@@ -16,7 +16,7 @@ from xeemu.cost.report import Report
 from xeemu.cost.tabulation import check_registers, tabulate
 from xeemu.devices.device import Device
 from xeemu.emission.observer import MAX_ITERATIONS
-from xeemu.knowledge import access_tree
+from xeemu.knowledge import symbolic_execution
 from xeemu.language import public
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
@@ -119,7 +119,7 @@ def estimate(
 
 @functools.lru_cache(maxsize=MOST_WATCHED)
 def _census(prepared: Prepared, device: Device, scalars: tuple[Hashable, ...]) -> Census:
-    return census.take(access_tree.of_program(prepared.program, prepared.plan, scalars), device)
+    return census.take(symbolic_execution.of_program(prepared.program, prepared.plan, scalars), device)
 
 
 @functools.lru_cache(maxsize=MOST_WATCHED)

@@ -15,10 +15,11 @@ from xeemu.cost import multiplicity, requests, vectors
 from xeemu.cost.costs import FIGURES, Meter
 from xeemu.cost.vectors import Vector
 from xeemu.devices.device import Device
-from xeemu.knowledge import addresses, expressions, periodicity, presence
+from xeemu.knowledge import addresses, budget, expressions, periodicity, presence
 from xeemu.knowledge.access_tree import AccessTree, Frame, Key, Operation
+from xeemu.knowledge.budget import Budget
 from xeemu.knowledge.expressions import Axis, Expression, Grid, TooLarge
-from xeemu.knowledge.periodicity import Box, Effort, Progressions
+from xeemu.knowledge.periodicity import Box, Progressions
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 
@@ -103,7 +104,7 @@ class Counter:
 
     schedule: AccessTree
     device: Device
-    effort: Effort
+    effort: Budget
 
     def divided(self, boxes: Sequence[Box], examine: Callable[[Progressions], _Part]) -> list[_Part] | None:
         """What `examine` gives for parts of some boxes; None if that takes too much effort."""
@@ -136,7 +137,7 @@ class Counter:
         times = multiplicity.times(inside, periods, conditions).reshape(-1)
         executed = np.flatnonzero(times)
         lanes = addresses.flat(grid, mask, geometry.local_range, np.arange(geometry.items))[executed]
-        periodicity.spend(lanes.size / _LOOKED_AT)
+        budget.spend(lanes.size / _LOOKED_AT)
         each = lanes.sum(1) * (geometry.items if lanes.shape[1] == 1 else 1)
         sub_groups = requests.active_sub_groups(lanes, geometry)
         return Active(int((times[executed] * sub_groups).sum()), int((times[executed] * each).sum()))
@@ -167,7 +168,7 @@ class Counter:
         # All elements grow alike over these periods, so that what lies side by side still does.
         periods = _periods(inside, index, 1, expressions.constant(True))
         executed, _, grid = _representatives(inside, periods, operation, math.prod(shape))
-        periodicity.spend(len(executed) * math.prod(shape) / _LOOKED_AT)
+        budget.spend(len(executed) * math.prod(shape) / _LOOKED_AT)
         elements = addresses.flat(grid, index, shape, np.arange(math.prod(shape)))[executed]
         elements = np.broadcast_to(elements, (len(executed), math.prod(shape)))
         return vectors.side_by_side(elements.reshape(-1, math.prod(shape[rank:])), most)
@@ -199,7 +200,7 @@ class Counter:
         shape = gauge.operation.access.shape
         elements, active = (addresses.flat(grid, e, shape, gauge.chosen)[executed] for e in (index, mask))
         elements = gauge.interleaved(_relocated(np.where(active, elements, 0), active, gauge))
-        periodicity.spend(len(executed) * len(gauge.chosen) / _LOOKED_AT)
+        budget.spend(len(executed) * len(gauge.chosen) / _LOOKED_AT)
         figures = gauge.figures(elements, active, True)
         return Count(_summed(times, figures), _worst(gauge, elements, active, figures))
 
@@ -260,7 +261,7 @@ def _summed(times: np.ndarray, figures: np.ndarray) -> np.ndarray:
     """Python ints `[F]`, of figures `[points, F]` so many times: 64 bits may not hold what a long launch moves."""
     if times.sum(dtype=np.float64) * figures.max(initial=0) < 2**62:
         return np.asarray((times @ figures).astype(object))
-    periodicity.spend(figures.size / _LOOKED_AT)
+    budget.spend(figures.size / _LOOKED_AT)
     return np.asarray(times.astype(object) @ figures.astype(object))
 
 

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from xeemu.knowledge import periodicity
+from xeemu.knowledge import budget, periodicity
+from xeemu.knowledge.budget import Measured
 from xeemu.knowledge.expressions import Axis, Expression, Grid, TooLarge
-from xeemu.knowledge.periodicity import Measured, Progressions
+from xeemu.knowledge.periodicity import Progressions
 
 # Points that are looked at together, and values that are multiplied with a unit of effort.
 _MOST_POINTS = 1 << 22
@@ -44,7 +45,7 @@ def times(inside: Progressions, periods: Mapping[Axis, int], conditions: Sequenc
         if sizes[axis] > _MOST_POINTS:
             raise TooLarge
         waiting.remove(axis)
-        periodicity.spend(1 + sizes[axis] / _VALUES)
+        budget.spend(1 + sizes[axis] / _VALUES)
         product = functools.reduce(np.multiply, (f for f in factors if f.shape[axis] > 1), np.ones((1,) * rank, dtype))
         factors = [f for f in factors if f.shape[axis] == 1] + [_folded(product, axis, kept[axis])]
     return np.broadcast_to(math.prod(factors), kept)

@@ -8,7 +8,7 @@ import numpy as np
 
 from xeemu.cost import multiplicity
 from xeemu.cost.counter import Counter
-from xeemu.knowledge import addresses, periodicity
+from xeemu.knowledge import addresses, budget
 from xeemu.knowledge.access_tree import Key, Operation
 from xeemu.knowledge.expressions import Axis, Expression, TooLarge
 from xeemu.knowledge.periodicity import Box, Progressions
@@ -69,7 +69,7 @@ def _note(
         executed = np.flatnonzero(times)
         elements, active = (addresses.flat(grid, e, operation.access.shape, chosen)[executed] for e in (index, mask))
         shape = (len(executed), len(chosen))
-        periodicity.spend(math.prod(shape) / _NOTED)
+        budget.spend(math.prod(shape) / _NOTED)
         lanes = np.broadcast_to(active * times[executed, None].astype(np.float64), shape).reshape(-1)
         places = np.broadcast_to(np.where(active, elements, 0), shape).reshape(-1)
         total += np.bincount(places, lanes, minlength=len(total)).astype(np.int64)

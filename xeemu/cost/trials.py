@@ -20,7 +20,7 @@ from xeemu.cost.workload import Executed, Spill
 from xeemu.devices.occupancy import Occupancy
 from xeemu.knowledge.access_tree import Place
 from xeemu.knowledge.analysis import Plan
-from xeemu.knowledge.periodicity import Effort
+from xeemu.knowledge.budget import Budget
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -90,7 +90,7 @@ class Launch:
     @functools.cached_property
     def group_bytes(self) -> Mapping[str, float]:
         """Bytes of global memory that a work-group loads, each counted once, by memory; those that are known."""
-        with Effort().portion():
+        with Budget().portion():
             return workload.group_bytes(self.sites, self.taken)
 
     def _timed(self, change: Change) -> Timing | None:
@@ -127,7 +127,7 @@ class Launch:
     def _counted(self, sites: Mapping[Place, SiteReport], change: Change) -> Work | None:
         changed = {id(before) for before, _ in change.sites}
         packed = [place for place, site in self.sites.items() if change.packed and id(site) in changed]
-        with Effort().portion():
+        with Budget().portion():
             executed = dataclasses.replace(self.executed, instructions=self._classes(change), chain=self._chain(change))
             spill = self.spill if change.spills else Spill()
             work = workload.of_launch(sites, executed, self.taken, self.resident, frozenset(packed), spill)

@@ -32,7 +32,7 @@ from xeemu.emission.access_plans import (
 )
 from xeemu.emission.haloed_tiles import HaloedTiles
 from xeemu.emission.periodic_gathers import PeriodicGather
-from xeemu.emission.placed_windows import PlacedWindow, View
+from xeemu.emission.placed_windows import PlacedWindow
 from xeemu.emission.positions import Lanes, Touched, columns, places
 from xeemu.emission.store_to_load_forwarding import Forwarded
 from xeemu.emission.strided_windows import StridedWindow
@@ -56,13 +56,13 @@ class Loaded:
     shared: Shared | None
 
 
-def read(plan: Load, at: Touched, view: View | None = None, base: jax.Array | None = None) -> jax.Array | Shared:
+def read(plan: Load, at: Touched, in_line: bool = False, base: jax.Array | None = None) -> jax.Array | Shared:
     """`[G or 1, n or 1]` values of the elements that a load touches.
 
     Args:
       plan: how it is carried out.
       at: the elements.
-      view: of a load that moves with the iterations of a loop that are emitted together.
+      in_line: whether a window is read along a line of the memory, see `Iteration`.
       base: of the number that a periodic gather divides, if that has one.
     """
     data = at.buffer.data
@@ -74,7 +74,7 @@ def read(plan: Load, at: Touched, view: View | None = None, base: jax.Array | No
         case PeriodicGather():
             return plan.read(data, plan.first(base, at.chunk))
         case Window(window):
-            return _placed(window, at).shared(data, view)
+            return _placed(window, at).shared(data, in_line)
         case BoundaryWindow(window):
             return _placed(window, at).shared(data)
         case HaloedTiles():

@@ -94,23 +94,26 @@ def of_body(body: Region, plan: Plan, context: Context) -> BodyConstraints:
     """How the memory operations of a (sub)program have to be emitted."""
     chunk, watches = context.chunk, context.observer.watches
     found = hazards.of_body(body, plan)
-    alone = not watches and not context.waiting and context.together is None
+    iteration = context.iteration
+    at_once = iteration is not None and iteration.at_once
+    alone = not watches and not at_once
     careful = {n for n in found.entangled | found.waits.keys() if body.ops[n].name == ops.STORE}
     rows = update_coalescing.rows(body, plan, chunk.deterministic, context.dimensions, careful) if alone else {}
     joined = (
         frozenset() if chunk.target.scatters_in_order else update_coalescing.of_body(body, chunk.deterministic, rows)
     )
     guarded = frozenset() if watches else redundant_masks.of_body(body, plan, context.dimensions)
-    among = alone and context.block is None
     return BodyConstraints(
         hazards=found,
         forwarded=store_to_load_forwarding.of_body(body, plan, chunk.geometry),
         guarded=guarded,
-        joined=joined | context.waiting,
+        joined=joined if iteration is None else joined | iteration.scattered,
         rows=rows,
         settled=invariant_division.finding(body, plan, context.dimensions)
         if chunk.many and not watches
         else frozenset(),
         sums={} if watches else read_modify_write.of_body(body, plan, chunk.geometry.items, found.scattered),
-        neighbours=stencil_loads.of_body(body, plan, context.dimensions, guarded) if among else {},
+        neighbours=stencil_loads.of_body(body, plan, context.dimensions, guarded)
+        if not watches and iteration is None
+        else {},
     )

@@ -7,9 +7,8 @@ from typing import Protocol
 import jax
 
 from xeemu.emission.items import Item
-from xeemu.emission.iteration_batch import IterationBatch
+from xeemu.emission.iterations import Iteration
 from xeemu.emission.observer import Observer
-from xeemu.emission.strip_mining import Block
 from xeemu.emission.values import Chunk
 from xeemu.ir.program import Op, Region, Value
 from xeemu.knowledge.analysis import Known, Plan
@@ -23,17 +22,13 @@ class Context:
       chunk: the groups.
       present: `[G, L]` mask of the work-items that exist, or None.
       observer: is told of everything that is emitted.
-      block: the iteration that is being emitted of a loop that streams, if one is.
-      waiting: of the body that is being emitted the numbers of updates carried out later (see `scatter_loops`).
-      together: the iteration that is being emitted for all of a block, if one is.
+      iteration: the one of a loop's block that is being emitted, if one is.
     """
 
     chunk: Chunk
     present: jax.Array | None
     observer: Observer
-    block: Block | None = None
-    waiting: frozenset[int] = frozenset()
-    together: IterationBatch | None = None
+    iteration: Iteration | None = None
 
     @property
     def dimensions(self) -> int:
@@ -42,7 +37,7 @@ class Context:
 
     def storing(self, known: Known) -> Chunk:
         """The groups that store to a memory: any of them if all would store the same."""
-        return dataclasses.replace(self.chunk, count=1) if known.alike else self.chunk
+        return self.chunk.storing(known)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

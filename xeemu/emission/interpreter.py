@@ -146,7 +146,7 @@ class _Interpreter:
             out = op.results[0]
             return [Emitted(plan.values[op.results[0]], out.shape, out.dtype)]
         if op.name == ops.ALLOCATE:
-            return [memory_ops.allocated(op, plan.values[op.results[0]].alike, self.context.chunk)]
+            return [memory_ops.allocated(op, plan.values[op.results[0]].group_invariant, self.context.chunk)]
         if op.name == ops.BARRIER:
             return memory_ops.after_barrier(applied, self.context)
         if op.name == ops.FENCE:

@@ -15,22 +15,23 @@ from xeemu.emission import (
     batched_updates,
     fusion_barriers,
     linearised_indices,
+    placed_windows,
     positions,
     promoted,
 )
 from xeemu.emission.access_constraints import AccessConstraints
 from xeemu.emission.access_plans import Loading, Updating
-from xeemu.emission.batched_updates import Waiting
 from xeemu.emission.context import Applied, Context
 from xeemu.emission.items import Item, as_memory, as_value, named
 from xeemu.emission.observer import Event, Passage
 from xeemu.emission.positions import Lanes, Located, Touched
 from xeemu.emission.promoted import Promoted
 from xeemu.emission.update_coalescing import Row
-from xeemu.emission.values import Buffer, Chunk, Emitted, Split
+from xeemu.emission.values import Buffer, Chunk, Emitted, Made, Split
 from xeemu.ir import ops
 from xeemu.ir.program import Op
 from xeemu.knowledge.analysis import Known
+from xeemu.knowledge.lattices import Axis
 from xeemu.language import primitives
 from xeemu.language.memory import poison
 
@@ -55,7 +56,7 @@ def after_barrier(applied: Applied, context: Context) -> list[Item]:
 
 def _settled(buffer: Buffer, known: Known, chunk: Chunk) -> Buffer:
     """A memory at a barrier; what all groups fill alike is then read by all of them."""
-    if not known.alike or isinstance(buffer, Promoted) or not chunk.target.computes_again:
+    if not known.group_invariant or isinstance(buffer, Promoted) or not chunk.target.computes_again:
         return buffer
     return buffer.holding(fusion_barriers.settled(buffer.data))
 
@@ -128,8 +129,7 @@ class _Access:
         if isinstance(self.buffer, Promoted):
             return named(plan, op.results, [promoted.load(self.buffer, where, other, varying, chunk)])
         address = self._in_turn(self._event(where, self.values, chunk).address, chunk)
-        # In a batch of iterations no loop can be emitted.
-        if self.way.settled and where.count and not self.context.waiting and self.context.together is None:
+        if self.way.settled and where.count and not self._at_once:
             address = address.settled()
         found = self._found(address, where, other, varying)
         (value,) = named(plan, op.results, [found.values], found.some)
@@ -137,23 +137,25 @@ class _Access:
 
     def _found(self, address: Located, where: Lanes, other: Emitted | None, varying: bool) -> access.Loaded:
         """What a load finds at its address."""
-        number, buffer, chunk = self.applied.number, self.buffer, self.context.chunk
-        block, together = self.context.block, self.context.together
-        if together is not None:
-            if number in together.loaded:
-                return access.loaded(together.loaded[number], where, other, varying, chunk)
-            together.look(number, buffer, address, where, varying, chunk)
-        view, gathered = None, self.way.gathered
-        if block is not None:
-            address, view, beyond = block.located(number, buffer, address, where, varying, chunk)
-            gathered = gathered or beyond
-        # Iterations that are emitted together would take both branches.
-        at_once = bool(self.context.waiting) or together is not None
-        gathered = gathered or (at_once and not address.known.proved)
-        at, split = Touched(buffer, address, where, chunk), self._split()
+        number, chunk, iteration = self.applied.number, self.context.chunk, self.context.iteration
+        apart, at_once = self.way.apart, self._at_once
+        gathered, in_line = self.way.gathered, False
+        if iteration is not None:
+            if number in iteration.loaded:
+                return access.loaded(iteration.loaded[number], where, other, varying, chunk, apart and not at_once)
+            address = address.trusted() if number in iteration.trusted else address
+            # Iterations that are emitted at once would take both branches.
+            gathered = gathered or number in iteration.gathered or (at_once and not address.known.proved)
+            in_line = number in iteration.in_line
+        at, split = Touched(self.buffer, address, where, chunk), self._split()
         plan = access_plans.of_load(at.reference(varying), self._loading(gathered, split), chunk)
-        values = access.read(plan, at, view, None if split is None else split.of.base)
-        return access.loaded(values, where, other, varying, chunk, self.way.apart)
+        values = access.read(plan, at, in_line, None if split is None else split.of.base)
+        return access.loaded(values, where, other, varying, chunk, apart)
+
+    @property
+    def _at_once(self) -> bool:
+        """Whether it is one of an iteration that stands for several, in which no loop can be emitted."""
+        return self.context.iteration is not None and self.context.iteration.at_once
 
     def _loading(self, gathered: bool, split: Split | None) -> Loading:
         """What decides on how a load is carried out, beside its reference."""
@@ -164,9 +166,8 @@ class _Access:
     def _split(self) -> Split | None:
         """The division that gave the only index of a load, if nothing prevents that what it looks up is copied."""
         context = self.context
-        # In a batch of iterations no loop can be emitted.
-        apart = context.block is None and context.together is None and not context.waiting
-        return self.indices[0].split if apart and len(self.indices) == 1 and not context.observer.watches else None
+        apart = context.iteration is None and not context.observer.watches
+        return self.indices[0].split if apart and len(self.indices) == 1 else None
 
     def _updated(self) -> list[Item]:
         """The memory after an access that is no load, perhaps after the old value."""
@@ -180,38 +181,44 @@ class _Access:
             return [promoted.store(self.buffer, values[0], where, chunk)]
         event = self._event(where, values, chunk)
         address = self._in_turn(event.address, chunk)
-        together = self.context.together
-        if together is not None and applied.number in together.updates:
-            operation, (value,) = ops.operation(applied.op), values
-            together.update(applied.number, self.buffer, operation, address, value, where, chunk)
-            return [self.buffer]
-        if self.way.row is not None:
-            return [self._in_row(self.way.row, address, values[0], where, chunk)]
+        iteration = self.context.iteration
+        if iteration is not None and applied.number in iteration.deferred:
+            return [self._deferred(values[0], where, chunk)]
+        at = Touched(self.buffer, address, where, chunk)
+        if self.way.row is not None and (after := self._in_row(self.way.row, values[0], at)) is not None:
+            return [after]
         if self.way.update is not None:
             operation, added = self.way.update
-            return [self._added(operation, [added], Touched(self.buffer, address, where, chunk))]
+            return [self._added(operation, [added], at)]
         if applied.op.name == ops.STORE:
             return [self._stored(event, address, values[0], where, chunk)]
         return self._combined(address, values, where, chunk)
 
-    def _in_row(self, row: Row, address: Located, value: Emitted, where: Lanes, chunk: Chunk) -> Buffer:
-        """The memory after an update that is made with others, or before all of them as long as some are missing."""
-        waiting = (*self.buffer.waiting, Waiting(address, where, value))
-        if self.applied.number != row.last:
-            return dataclasses.replace(self.buffer, waiting=waiting)
-        before, operation = dataclasses.replace(self.buffer, waiting=()), ops.operation(self.applied.op)
-        if (after := batched_updates.at_once(before, operation, waiting, row.step, chunk)) is not None:
-            return after
-        for one in waiting:
-            before = self._one_by_one(operation, one.value, Touched(before, one.address, one.where, chunk))
-        return before
+    def _deferred(self, value: Emitted, where: Lanes, chunk: Chunk) -> Buffer:
+        """The memory before an update that is made later, with others."""
+        made = Made(where.array(value, chunk).astype(self.buffer.data.dtype), where.mask)
+        return dataclasses.replace(self.buffer, deferred=(*self.buffer.deferred, made))
 
-    def _one_by_one(self, operation: str, value: Emitted, at: Touched) -> Buffer:
-        """The memory after one of several updates that could not be made at once."""
-        if self.applied.op.name == ops.STORE:
-            return access.store(access_plans.of_store(at.reference(), at.chunk), at, value)
-        updating = Updating(operation, value.known.only, False, bool(at.buffer.pending))
-        return access.atomic(access_plans.of_atomic(at.reference(), updating, at.chunk), at, operation, [value])
+    def _in_row(self, row: Row, value: Emitted, at: Touched) -> Buffer | None:
+        """The memory after an update that is made with others, as long as some are missing before all of them.
+
+        None if they are not made at once.
+        """
+        buffer, number, operation = self.buffer, self.applied.number, ops.operation(self.applied.op)
+        if number == row.first and not buffer.pending:
+            axis = Axis(row.count, row.step)
+            window = batched_updates.window(at.reference(), operation, axis, at.chunk)
+            place = None if window is None else placed_windows.placed(window, buffer, at.address, at.chunk)
+            buffer = dataclasses.replace(buffer, deferred_to=place)
+        if buffer.deferred_to is None:
+            return None
+        waiting = dataclasses.replace(self, buffer=buffer)._deferred(value, at.where, at.chunk)
+        if number != row.last:
+            return waiting
+        place, before = buffer.deferred_to, access.contents(buffer)
+        made = batched_updates.of_groups(batched_updates.stacked(waiting.deferred), place)
+        data = batched_updates.after(before, place, operation, made, at.chunk.target)
+        return dataclasses.replace(buffer, deferred=(), deferred_to=None).holding(data)
 
     def _added(self, operation: str, values: list[Emitted], at: Touched) -> Buffer:
         """The memory after an atomic update whose old value nobody asks for."""
@@ -238,11 +245,6 @@ class _Access:
 
     def _stored(self, event: Event, address: Located, value: Emitted, where: Lanes, chunk: Chunk) -> Buffer:
         """The memory after a store."""
-        block = self.context.block
-        if block is not None:
-            filled = block.filled(self.applied.number, self.buffer, address, value, where, chunk)
-            if filled is not None:
-                return filled
         at = Touched(self.buffer, address, where, chunk)
         after = access.store(access_plans.of_store(at.reference(), chunk, self.way.scattered), at, value)
         self.context.observer.on_stored(event, after, chunk)

@@ -2,13 +2,12 @@
 
 import dataclasses
 import math
-from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from xeemu.devices.target import Target, Windows
+from xeemu.devices.target import Target
 from xeemu.emission import ordered_atomics, positions, reductions
 from xeemu.emission.positions import Located
 from xeemu.emission.row_views import Starts
@@ -32,29 +31,57 @@ class PlacedWindow:
     starts: Starts
     corner: Starts
 
-    def read(self, data: jax.Array, view: "View | None" = None) -> jax.Array:
+    def read(self, data: jax.Array) -> jax.Array:
         """`[rows, n]` elements."""
-        found = self.shared(data, view)
+        found = self.shared(data)
         return found.of_groups(found.values)
 
-    def shared(self, data: jax.Array, view: "View | None" = None) -> Shared:
-        """The same with `[own groups, n]` elements."""
+    def shared(self, data: jax.Array, in_line: bool = False) -> Shared:
+        """The same with `[own groups, n]` elements; along a line of the memory, or as compilers do best."""
         window, lattice = self.window, self.window.lattice
-        groups = lattice.axes[: window.axes_of_groups]
-        own = tuple(axis.size if axis.stride else 1 for axis in groups)
-        sizes = (*own, *lattice.sizes[len(groups) :])
         # Every n-th element of a line is read faster as such than as a column of rows.
-        is_line = len(lattice.runs) == 1 and lattice.runs[0].stride > 1
-        if window.rectangle is not None and (window.axis is None or (view is None and not is_line)):
-            found = lattices.arranged(window.rectangle.read(data, self.corner), lattice, sizes)
-        else:
-            assert window.axis is not None
-            line = data.reshape(-1) if len(self.starts) == 1 else data
-            around = _cut(line, self.starts, window.sizes, window.axis, view).reshape(*window.before, lattice.span)
-            found = lattices.elements(around, lattice, sizes)
+        is_line = in_line or (len(lattice.runs) == 1 and lattice.runs[0].stride > 1)
+        if window.rectangle is None or (window.axis is not None and is_line):
+            return self.within(self.around(data), 0)
+        found = lattices.arranged(window.rectangle.read(data, self.corner), lattice, self._sizes)
+        return self._of_groups(found)
+
+    def around(self, data: jax.Array, before: int = 0, beyond: int = 0) -> jax.Array:
+        """A line of the memory with the window, and with elements around it.
+
+        Args:
+          data: the buffer's.
+          before, beyond: how many elements, not positive and not negative.
+        """
+        axis, first, sizes = self.window.axis, list(self.starts), list(self.window.sizes)
+        assert axis is not None
+        if before:
+            first[axis] = lax.sub(first[axis], first[axis].dtype.type(-before))
+        sizes[axis] += beyond - before
+        line = data.reshape(-1) if len(self.starts) == 1 else data
+        return lax.dynamic_slice(line, first, sizes, allow_negative_indices=False)
+
+    def within(self, around: jax.Array, first: int) -> Shared:
+        """`[own groups, n]` elements of a line around the window, in which that begins at some place."""
+        window, axis = self.window, self.window.axis
+        assert axis is not None
+        whole = around.shape == window.sizes
+        line = around if whole else lax.slice_in_dim(around, first, first + window.sizes[axis], axis=axis)
+        line = line.reshape(*window.before, window.lattice.span)
+        return self._of_groups(lattices.elements(line, window.lattice, self._sizes))
+
+    @property
+    def _sizes(self) -> tuple[int, ...]:
+        """The sizes of the lattice's axes, 1 for those of groups that share elements."""
+        axes, groups = self.window.lattice.axes, self.window.axes_of_groups
+        return tuple(1 if k < groups and not axis.stride else axis.size for k, axis in enumerate(axes))
+
+    def _of_groups(self, found: jax.Array) -> Shared:
+        window, groups = self.window, self.window.axes_of_groups
         if not groups:
             return Shared((window.rows,), (window.rows,), found.reshape(window.rows, -1))
-        return Shared(tuple(axis.size for axis in groups), own, found.reshape(math.prod(own), -1))
+        own = self._sizes[:groups]
+        return Shared(window.lattice.sizes[:groups], own, found.reshape(math.prod(own), -1))
 
     def written(self, data: jax.Array, values: jax.Array, mask: jax.Array | None) -> jax.Array:
         """The data with other elements where the mask, if there is one, allows it; the window is writable.
@@ -130,53 +157,3 @@ def _starts(window: StridedWindow, buffer: Buffer, address: Located, chunk: Chun
         start = lax.sub(start, buffer.origin_element(start.dtype))
     zero = start.dtype.type(0)
     return tuple(start if axis == window.moving else zero for axis in range(len(window.sizes)))
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class View:
-    """A load in one of several iterations of a loop, in each of which it starts `move` elements further.
-
-    Attributes:
-      move: may be negative.
-      turn, turns: which of how many iterations it is.
-      windows: under `number` the window with the slices of all iterations, once the first one has been emitted.
-      number: of the load.
-      apart: whether each slice is cut for itself: on a CPU many work-items take up to twice as long with a window.
-      figures: of the host.
-    """
-
-    move: int
-    turn: int
-    turns: int
-    windows: dict[int, jax.Array]
-    number: int
-    apart: bool
-    figures: Windows
-
-    def is_longer(self, size: int) -> bool:
-        """Whether a window would be more than the compiler keeps at hand, beside slices of a size."""
-        return self.reach > max(self.figures.longest_streamed * size, self.figures.short_streamed)
-
-    @property
-    def reach(self) -> int:
-        """How far apart the first and the last slice start."""
-        return abs(self.move) * (self.turns - 1)
-
-    def cut(self, data: jax.Array, starts: Sequence[jax.Array], sizes: Sequence[int], axis: int) -> jax.Array:
-        """This iteration's slice, `sizes` from `starts`, which moves along an axis."""
-        if not self.turn:
-            back = self.reach if self.move < 0 else 0
-            first, longer = list(starts), list(sizes)
-            if back:
-                first[axis] = lax.sub(first[axis], first[axis].dtype.type(back))
-            longer[axis] += self.reach
-            self.windows[self.number] = lax.dynamic_slice(data, first, longer, allow_negative_indices=False)
-        place = self.move * self.turn + (self.reach if self.move < 0 else 0)
-        return lax.slice_in_dim(self.windows[self.number], place, place + sizes[axis], axis=axis)
-
-
-def _cut(data: jax.Array, starts: Sequence[jax.Array], sizes: Sequence[int], axis: int, view: View | None) -> jax.Array:
-    """A slice of a buffer, along an axis on which further iterations of a loop may go on."""
-    if view is None or view.apart or view.is_longer(sizes[axis]):
-        return lax.dynamic_slice(data, starts, sizes, allow_negative_indices=False)
-    return view.cut(data, starts, sizes, axis)

@@ -206,18 +206,13 @@ def locate(buffer: Buffer, indices: Sequence[Emitted], where: Lanes, chunk: Chun
     bases = [None if i.base is None else i.base.dtype for i in indices]
     known = addressing.of_index(
         buffer.shape,
-        _copies(buffer, chunk),
+        buffer.storage.copies,
         [Index(i.known, b) for i, b in zip(indices, bases, strict=True)],
         where.elements,
     )
     found = _bases(indices, known) if known.components else ()
     base = _linear_base(found, buffer.shape)
     return Located(known, base, found, functools.partial(_find, known, indices, chunk))
-
-
-def _copies(buffer: Buffer, chunk: Chunk) -> int:
-    """How many of a memory lie in one array."""
-    return {"global": 1, "local": chunk.count, "private": chunk.count * chunk.geometry.items}[buffer.space]
 
 
 def _find(known: Address, indices: Sequence[Emitted], chunk: Chunk) -> Found:

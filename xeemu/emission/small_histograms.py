@@ -13,7 +13,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.devices.target import Counting
-from xeemu.emission import iteration_batch, strip_mining
+from xeemu.emission import iteration_blocks
 from xeemu.emission.values import Buffer, Few, Update
 from xeemu.knowledge import forms
 
@@ -75,8 +75,8 @@ def _counts(chosen: list[jax.Array], size: int, dtype: np.dtype, most: int) -> j
         return end, counts + more.astype(dtype)
 
     zeros = jnp.int32(0), jnp.zeros((size, columns), dtype)
-    turns = iteration_batch.evenly(rows, _COUNTED // len(each))
-    counts: jax.Array = strip_mining.by_blocks(block, rows, turns, zeros)[1]
+    turns = iteration_blocks.evenly(rows, _COUNTED // len(each))
+    counts: jax.Array = iteration_blocks.run(block, rows, turns, zeros)[1]
     return counts
 
 

@@ -30,6 +30,11 @@ class Storage:
     rows: tuple[int, ...] | None
 
     @property
+    def copies(self) -> int:
+        """How many memories lie in the array: one for each group or work-item, unless it is global."""
+        return {"global": 1, "local": self.array[0], "private": self.array[-1]}[self.space]
+
+    @property
     def elements(self) -> int:
         """Of the memory."""
         return math.prod(self.shape)

@@ -67,6 +67,11 @@ class StridedWindow:
         return (*self.before, *self.lattice.sizes)
 
     @property
+    def elements(self) -> int:
+        """Of a group that has its own."""
+        return math.prod(self.axes) // self.rows
+
+    @property
     def repeated(self) -> tuple[int, ...]:
         """The axes along which elements are the same."""
         return tuple(len(self.before) + k for k, axis in enumerate(self.lattice.axes) if not axis.stride)

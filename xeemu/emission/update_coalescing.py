@@ -46,11 +46,14 @@ class Row:
     """Updates of a memory by one operation that follow each other.
 
     Attributes:
-      last: the number of the last one.
+      first, last: the numbers of the first and of the last one.
+      count: how many they are.
       step: how much further each begins than the one before.
     """
 
+    first: int
     last: int
+    count: int
     step: int
 
 
@@ -68,7 +71,7 @@ def rows(
     """
     uses = _uses(body)
     each = ((n, op) for n, op in enumerate(body.ops) if n not in alone)
-    users = {e.operands[0]: n for n, e in each if _is_one_of_a_row(e, plan, deterministic)}
+    users = {e.operands[0]: n for n, e in each if _is_one_of_a_row(e, plan, deterministic, dimensions)}
     following = {n: users.get(m) for n in users.values() if uses[m := body.ops[n].results[0]] == 1}
     found: dict[int, Row] = {}
     for number in users.values():
@@ -88,19 +91,19 @@ def _row(
         if further is None or step not in (None, further) or (gap is not None and abs(further) >= gap):
             break
         numbers, step = [*numbers, after], further
-    return {} if step is None else dict.fromkeys(numbers, Row(numbers[-1], step))
+    return {} if step is None else dict.fromkeys(numbers, Row(number, numbers[-1], len(numbers), step))
 
 
-def _is_one_of_a_row(op: Op, plan: Plan, deterministic: bool) -> bool:
+def _is_one_of_a_row(op: Op, plan: Plan, deterministic: bool, dimensions: int) -> bool:
     """Whether it updates all elements that it names, so that no order counts if these are others each time."""
-    if op.name not in ops.ACCESSES or ops.mask(op) is not None:
+    if op.name not in (ops.STORE, ops.ATOMIC) or ops.mask(op) is not None:
         return False
     if op.name == ops.STORE:
-        return plan.values[op.operands[0]].space == "global"
-    if op.name != ops.ATOMIC or op.attributes["fetch"]:
-        return False
-    rounds = deterministic and jnp.issubdtype(op.operands[0].dtype, jnp.floating)
-    return ops.operation(op) in ("store", *ordered_atomics.COMBINE) and not rounds
+        may_be = plan.values[op.operands[0]].space == "global"
+    else:
+        rounds = deterministic and jnp.issubdtype(op.operands[0].dtype, jnp.floating)
+        may_be = ops.operation(op) in ("store", *ordered_atomics.COMBINE) and not (op.attributes["fetch"] or rounds)
+    return may_be and addressing.foreseen(op, plan, dimensions).proved
 
 
 def _further(op: Op, after: Op, plan: Plan, dimensions: int) -> int | None:

@@ -11,7 +11,7 @@ from jax import lax
 
 from xeemu.devices.target import Target
 from xeemu.emission.storage import Storage
-from xeemu.knowledge.analysis import Known, group_strides, local_id
+from xeemu.knowledge.analysis import Known
 from xeemu.knowledge.forms import Form, wrapped
 from xeemu.knowledge.lattices import Axis
 from xeemu.language.geometry import Geometry
@@ -59,6 +59,10 @@ class Chunk:
         least = self.target.many_items
         return least is not None and self.count * self.geometry.items >= least
 
+    def storing(self, memory: Known) -> "Chunk":
+        """The groups that store to a memory: any of them if all would store the same."""
+        return dataclasses.replace(self, count=1) if memory.group_invariant else self
+
     def linear_ids(self) -> jax.Array:
         """`[G]` linear group ids."""
         dtype = self.geometry.id_type
@@ -68,7 +72,7 @@ class Chunk:
         """`[G]` group ids in dimension `d`."""
         counts = self.geometry.group_range
         ids = self.linear_ids()
-        stride = group_strides(counts)[d]
+        stride = self.geometry.group_strides[d]
         if stride > 1:
             ids = ids // ids.dtype.type(stride)
         return ids if d == 0 else ids % ids.dtype.type(counts[d])
@@ -76,7 +80,7 @@ class Chunk:
     def first_id(self, d: int) -> jax.Array:
         """The first group's id in dimension `d`."""
         counts = self.geometry.group_range
-        first, stride = jnp.asarray(self.first, self.geometry.id_type), group_strides(counts)[d]
+        first, stride = jnp.asarray(self.first, self.geometry.id_type), self.geometry.group_strides[d]
         if stride > 1:
             first = lax.div(first, first.dtype.type(stride))
         return lax.rem(first, first.dtype.type(counts[d])) if d else first
@@ -93,7 +97,7 @@ class Chunk:
         """What the first group's ids add to a form is a multiple of it; 0 if they add nothing."""
         counts = self.geometry.group_range
         found = 0
-        for d, (step, stride, n) in enumerate(zip(form.steps, group_strides(counts), counts, strict=True)):
+        for d, (step, stride, n) in enumerate(zip(form.steps, self.geometry.group_strides, counts, strict=True)):
             rows, rest = divmod(self.alignment, stride)
             of_id = 1 if rest else math.gcd(rows, n) if d else rows
             # An id below `n` that is a multiple of it is 0.
@@ -116,7 +120,7 @@ class Chunk:
         counts, found, left = self.geometry.group_range, list[int](), self.count
         for d in reversed(range(len(counts))):
             size = math.gcd(left, counts[d]) if d else left
-            aligned = not self.alignment % (group_strides(counts)[d] * size)
+            aligned = not self.alignment % (self.geometry.group_strides[d] * size)
             if d and left > 1 and not (aligned and size in (left, counts[d])):
                 return None
             found.insert(0, size)
@@ -126,7 +130,7 @@ class Chunk:
     def _relevant(self, form: Form) -> list[tuple[int, int]]:
         """Of each dimension with several groups the step of a form, and of the linear group id."""
         counts = self.geometry.group_range
-        return [(s, t) for s, t, n in zip(form.steps, group_strides(counts), counts, strict=True) if n > 1]
+        return [(s, t) for s, t, n in zip(form.steps, self.geometry.group_strides, counts, strict=True) if n > 1]
 
     def present(self) -> jax.Array | None:
         """`[G, L]` mask of the work-items inside the global range, or None if all are."""
@@ -134,7 +138,7 @@ class Chunk:
         for d in geometry.ragged:
             if d or not self.inner:
                 start = self.group_ids(d) * geometry.id_type.type(geometry.local_range[d])
-                ids = local_id(geometry.local_range, d).reshape(-1).astype(geometry.id_type)
+                ids = geometry.local_ids(d).reshape(-1).astype(geometry.id_type)
                 within = start[:, None] + ids < geometry.id_type.type(geometry.global_range[d])
                 mask = within if mask is None else mask & within
         return mask
@@ -270,7 +274,8 @@ class Buffer:
       shape: elements per dimension (of one work-item, for private memory).
       origin: of a global memory where the part of it begins that the data are; None if they are all of it.
       pending: updates that are still to be carried out, together with the next one (see `update_coalescing`).
-      waiting: updates that are still to be made at once with those that follow (see `batched_updates`).
+      deferred: updates that are still to be made, at once with others (see `batched_updates`).
+      deferred_to: the window in which those are made, if they are of a row (see `update_coalescing`).
       stored: what is known of the contents, the latest first (see `store_to_load_forwarding`).
       alone: whether the kernel does not change it, or uses it in one operation only.
       rows: the shape in which all operations on it see it, if they are stores that agree in one (see `rowwise`).
@@ -282,7 +287,8 @@ class Buffer:
     shape: tuple[int, ...]
     origin: "Origin | None" = None
     pending: tuple["Update", ...] = ()
-    waiting: tuple[Any, ...] = ()
+    deferred: tuple["Made", ...] = ()
+    deferred_to: Any = None
     stored: tuple["Stored", ...] = ()
     alone: bool = False
     rows: tuple[int, ...] | None = None
@@ -351,6 +357,20 @@ class Update:
     always: bool = dataclasses.field(metadata={"static": True})
     own: bool = dataclasses.field(metadata={"static": True})
     few: "Few | None" = dataclasses.field(default=None, metadata={"static": True})
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True, eq=False)
+class Made:
+    """What an update is made with; with one more axis, before the others, what several are made with.
+
+    Attributes:
+      values: `[G or 1, n or 1]`
+      mask: the same: what is updated, or None for everything.
+    """
+
+    values: jax.Array
+    mask: jax.Array | None
 
 
 @dataclasses.dataclass(frozen=True)

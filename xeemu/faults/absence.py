@@ -18,7 +18,7 @@ import numpy as np
 
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
-from xeemu.knowledge import analysis, constant_folding
+from xeemu.knowledge import constant_folding
 from xeemu.language import collectives, primitives, source
 from xeemu.language.collectives import Collective
 from xeemu.language.geometry import Geometry
@@ -306,7 +306,7 @@ class _Run:
     def _language(self, op: Op, operands: Sequence[_Value]) -> Sequence[_Value]:
         p = op.attributes
         if op.name == ops.LOCAL_ID:
-            ids = analysis.local_id(self.geometry.local_range, p["dim"])
+            ids = self.geometry.local_ids(p["dim"])
             return [_constant(ids.astype(op.results[0].dtype))]
         if op.name == ops.GROUP_ID:
             place = np.unravel_index(self.group, self.geometry.group_range)

@@ -17,7 +17,7 @@ from xeemu.faults.findings import Finding, Findings
 from xeemu.faults.ranges import Ranges
 from xeemu.faults.watch import Watch
 from xeemu.faults.watching import Watching
-from xeemu.knowledge import access_tree
+from xeemu.knowledge import symbolic_execution
 from xeemu.language import public, source
 from xeemu.language.kernel import Kernel
 from xeemu.language.linearity import Allocation
@@ -174,7 +174,7 @@ def _checked(
 ) -> "Checked":
     program = prepared.program
     ranges = Ranges()
-    steps = access_tree.of_program(program, prepared.plan, known, ranges.look)
+    steps = symbolic_execution.of_program(program, prepared.plan, known, ranges.look)
     what = proofs.of_schedule(steps, program.written, ranges, aligned, unset)
     return Checked(prepared, Watch(what, max_iterations), tuple(judgement.absent_lanes(program, known)))
 

@@ -18,6 +18,7 @@ from xeemu.faults.following import Following, Marking
 from xeemu.faults.ranges import Ranges
 from xeemu.knowledge import addresses, conflicts, epochs, periodicity
 from xeemu.knowledge.access_tree import AccessTree, Frame, Key, Meeting, Operation, Place
+from xeemu.knowledge.budget import Budget
 from xeemu.knowledge.conflicts import Clocks
 from xeemu.knowledge.epochs import Pair
 from xeemu.knowledge.expressions import Axis, Expression, TooLarge
@@ -112,7 +113,7 @@ def of_schedule(
         by_key.setdefault(operation.key, []).append(operation)
     meetings = [m for m in schedule.meetings() if epochs.synchronises(m)]
     # What takes too long to prove is watched.
-    with periodicity.Effort().portion():
+    with Budget().portion():
         return Proofs(
             schedule=schedule,
             operations={key: tuple(same) for key, same in by_key.items()},

@@ -167,8 +167,8 @@ def of_index(shape: tuple[int, ...], copies: int, indices: Sequence[Index], elem
     return Address(shape, elements, dtype, safe, form, components, _interval(shape, indices), exact)
 
 
-def foreseen(op: Op, plan: Plan, dimensions: int) -> Address:
-    """The address of an access, as its operation and the analysis have it; of a memory in one copy.
+def foreseen(op: Op, plan: Plan, dimensions: int, copies: int = 1) -> Address:
+    """The address of an access, as its operation and the analysis have it.
 
     Its emission may know more: that two components are the quotient and the remainder of one number, see
     `linearised_indices`.
@@ -177,11 +177,12 @@ def foreseen(op: Op, plan: Plan, dimensions: int) -> Address:
       op: the access.
       plan: what is known of its operands.
       dimensions: of the launch.
+      copies: of the memory, that lie in one array.
     """
     mask, shape = ops.mask(op), tuple(op.operands[0].shape)
     elements = left_in(op.attributes["access"].shape, None if mask is None else plan.value(mask, dimensions).form)
     indices = [_index(plan.value(a, dimensions), a.dtype) for a in ops.indices(op)]
-    return of_index(shape, 1, indices, elements)
+    return of_index(shape, copies, indices, elements)
 
 
 def _index(known: Known, dtype: np.dtype) -> Index:

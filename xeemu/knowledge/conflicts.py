@@ -17,7 +17,8 @@ from xeemu.knowledge import addresses, instances, intervals, periodicity
 from xeemu.knowledge.access_tree import AccessTree, Operation
 from xeemu.knowledge.epochs import Clock, Pair
 from xeemu.knowledge.expressions import Axis, TooLarge
-from xeemu.knowledge.periodicity import Box, Progressions, Step
+from xeemu.knowledge.growth import Step
+from xeemu.knowledge.periodicity import Box, Progressions
 from xeemu.language.orders import SCOPES
 
 ITEM, SUB_GROUP, GROUP, DEVICE = range(4)

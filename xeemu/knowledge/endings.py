@@ -10,7 +10,7 @@ import numpy as np
 
 from xeemu.ir.control import While
 from xeemu.ir.program import Constant, Op, Region, Value
-from xeemu.knowledge import analysis
+from xeemu.knowledge import induction
 
 # By how much a comparison's counter has to change for it to come out False in the end, and the comparison turned round.
 _DIRECTIONS = {"lt": 1, "le": 1, "gt": -1, "ge": -1}
@@ -60,7 +60,7 @@ def _reaches(loop: While, name: str, counter: Value, bound: Value) -> bool:
     if isinstance(counter, Constant) or counter not in carries or counter.shape or counter.dtype.kind not in "iu":
         return False
     k = carries.index(counter)
-    step = analysis.increment(loop.body, loop.body.inputs[k], loop.body.outputs[k])
+    step = induction.increment(loop.body, loop.body.inputs[k], loop.body.outputs[k])
     if not step or _DIRECTIONS.get(name, step) * step < 0:
         return False
     if isinstance(bound, Constant):

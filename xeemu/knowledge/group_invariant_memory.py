@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from xeemu.ir import control, ops
 from xeemu.ir.program import Op, Region, Value
-from xeemu.knowledge import analysis
+from xeemu.knowledge import dataflow
 from xeemu.knowledge.analysis import Known, Plan
 from xeemu.language.program import Program
 
@@ -19,13 +19,13 @@ def analyse(program: Program, rows: range | None = None) -> Plan | None:
 
     Args:
       program: the program.
-      rows: see `analysis.analyse`.
+      rows: see `dataflow.analyse`.
     """
     # A single group has its own memories anyway.
     allocated = frozenset(op.results[0] for op in program.body.walk() if _allocates(op))
     alike = allocated if program.geometry.groups > 1 else frozenset()
     while alike:
-        plan = analysis.analyse(program, rows, alike)
+        plan = dataflow.analyse(program, rows, alike)
         differing = _differing(program, plan) & alike
         if not differing:
             return plan

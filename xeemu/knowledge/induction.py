@@ -1,12 +1,13 @@
 """Induction variables: carries of a loop that grow by a constant from iteration to iteration, some iterations on."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax.numpy as jnp
 
 from xeemu.ir import control
-from xeemu.knowledge import analysis, forms
+from xeemu.ir.program import Constant, Region, Value
+from xeemu.knowledge import forms
 from xeemu.knowledge.analysis import Plan
 
 
@@ -19,7 +20,7 @@ def of_loop(scan: control.Scan, plan: Plan) -> dict[int, int]:
     """
     found: dict[int, int] = {}
     for k, (v, out) in enumerate(zip(scan.body.inputs, scan.body.outputs, strict=True)):
-        step = 0 if out is v else None if plan.values[v].space else analysis.increment(scan.body, v, out)
+        step = 0 if out is v else None if plan.values[v].space else increment(scan.body, v, out)
         if step is not None:
             found[k] = step
     return found
@@ -31,3 +32,43 @@ def advanced(growth: Mapping[int, int], carries: list[Any], turns: Any) -> list[
         p + jnp.asarray(turns, p.dtype) * forms.wrapped(growth[k], p.dtype) if growth.get(k) else p
         for k, p in enumerate(carries)
     ]
+
+
+def counter(loop: control.While) -> tuple[int, Value] | None:
+    """Of a loop that counts a carry by 1 up to a bound, as `fori_loop` with traced bounds does: both, in its predicate.
+
+    Returns:
+      The carry's number, and the bound: a literal, or an input of the predicate that the loop leaves as it is.
+    """
+    tested, carried = loop.predicate.ops, loop.predicate.inputs
+    if len(tested) != 1 or tested[0].name != "lt" or loop.predicate.outputs[0] is not tested[0].results[0]:
+        return None
+    counted, bound = tested[0].operands
+    if isinstance(counted, Constant) or counted not in carried:
+        return None
+    k = carried.index(counted)
+    if increment(loop.body, loop.body.inputs[k], loop.body.outputs[k]) != 1:
+        return None
+    return (k, bound) if isinstance(bound, Constant) or _kept(loop, bound, carried) else None
+
+
+def increment(body: Region, var: Value, result: Value) -> int | None:
+    """The constant that `body` adds to `var` to make `result`."""
+    op = next((e for e in body.ops if result in e.results), None) if not isinstance(result, Constant) else None
+    if op is None or op.name not in ("add", "sub"):
+        return None
+    a, b = op.operands
+    if b is var and op.name == "add":
+        a, b = b, a
+    if a is not var or not isinstance(b, Constant) or b.array.ndim:
+        return None
+    value = b.array
+    return (int(value) if op.name == "add" else -int(value)) if value.dtype.kind in "iu" else None
+
+
+def _kept(loop: control.While, bound: Value, carried: Sequence[Value]) -> bool:
+    """Whether the loop leaves `bound` as it is."""
+    if bound not in carried:
+        return True
+    k = carried.index(bound)
+    return loop.body.outputs[k] is loop.body.inputs[k]

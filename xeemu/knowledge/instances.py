@@ -11,11 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from xeemu.knowledge import addresses, periodicity
+from xeemu.knowledge import addresses, budget, periodicity
 from xeemu.knowledge.access_tree import AccessTree, Operation
 from xeemu.knowledge.epochs import Clock
 from xeemu.knowledge.expressions import Axis, Expression, Grid, TooLarge
-from xeemu.knowledge.periodicity import Box, Progressions, Step
+from xeemu.knowledge.growth import Step
+from xeemu.knowledge.periodicity import Box, Progressions
 
 Region = Mapping[Axis, np.ndarray]
 """Indices that stand for a part of the launch: of groups along each axis of their id, of iterations of some loops."""
@@ -197,7 +198,7 @@ def _in_box(
     count = math.prod(map(len, points.values())) * len(items)
     if count > _MOST:
         raise TooLarge
-    periodicity.spend(1 + count / _INSTANCES_OF_A_UNIT)
+    budget.spend(1 + count / _INSTANCES_OF_A_UNIT)
     if not all(map(len, points.values())) or not len(items):
         return None
     grid, positions = Grid(points), addresses.chosen(operation)

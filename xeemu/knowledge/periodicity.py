@@ -7,16 +7,16 @@ split, until in every box all is regular. Then a few points of each box stand fo
 """
 
 import contextlib
-import dataclasses
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextvars import ContextVar
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from xeemu.knowledge import expressions, intervals
-from xeemu.knowledge.expressions import AXIS, ELEMENT, TABLE, UNKNOWN, Axis, Expression, Grid, TooLarge
+from xeemu.knowledge import budget, expressions, growth
+from xeemu.knowledge.budget import Budget, Measured
+from xeemu.knowledge.expressions import AXIS, UNKNOWN, Axis, Expression, Grid, TooLarge
+from xeemu.knowledge.growth import STILL, Step, Steps, difference
 
 Box = Mapping[Axis, range]
 """Indices of each axis: a part of all executions."""
@@ -27,98 +27,6 @@ _FEW_POINTS = 1 << 14
 _MOST_BOXES = 1 << 12
 _MOST_CORNERS = 1 << 16
 _LONGEST = (1 << 63) - 1
-
-
-# What may be spent on a launch before its run, and on one division outside of that, in units: some 4 and 0.7 seconds.
-UNITS = 3 << 17
-_UNITS_OF_DIVISION = 1 << 16
-_VALUES_OF_A_UNIT = 1 << 11
-
-
-class Effort:
-    """What may be spent on looking at a launch before its run, so that it takes seconds whatever the launch is.
-
-    A unit is an operation on a few values, some 10 microseconds; time itself would not give the same report each time.
-    """
-
-    def __init__(self, units: float = UNITS, parts: int = 1):
-        """Half of the units are for whatever needs them, the others in equal parts, so that no part is left without."""
-        self._common, self._own = units / 2, units / 2 / max(parts, 1)
-
-    @contextlib.contextmanager
-    def portion(self) -> Iterator[None]:
-        """Within it, no more is spent than a part of its own and what is common; what it leaves is common then."""
-        left = _Left(self._common + self._own)
-        before = _left.set(left)
-        try:
-            yield
-        finally:
-            _left.reset(before)
-            self._common = max(left.units, 0)
-
-
-@dataclasses.dataclass
-class _Left:
-    units: float
-
-
-_left: ContextVar[_Left | None] = ContextVar("left", default=None)
-
-
-def spend(units: float) -> None:
-    """Notes so much effort.
-
-    Raises:
-      TooLarge: that is more than there was left.
-    """
-    left = _left.get()
-    if left is not None:
-        left.units -= units
-        if left.units < 0:
-            raise TooLarge
-
-
-class Measured(Grid):
-    """A grid whose evaluations are noted."""
-
-    def _evaluated(self, e: Expression) -> np.ndarray:
-        values = super()._evaluated(e)
-        spend(1 + values.size / _VALUES_OF_A_UNIT)
-        return values
-
-
-class Step(NamedTuple):
-    """A value's growth along an axis.
-
-    Attributes:
-      period: number of indices, at least 1.
-      delta: growth over a period: an int, or int64 for each element of the value.
-    """
-
-    period: int
-    delta: Any
-
-    @property
-    def still(self) -> bool:
-        """Whether the value only repeats."""
-        return not np.any(self.delta)
-
-    def over(self, period: int) -> Any:
-        """Growth over a multiple of the period."""
-        return self.delta * (period // self.period)
-
-    def repeats(self, modulus: int) -> int | None:
-        """The indices after which all elements have grown by one multiple of a number; None if they never do."""
-        growth = np.unique(self.delta)
-        return self.period * (modulus // math.gcd(modulus, int(growth[0]))) if len(growth) == 1 else None
-
-    def common(self, modulus: int) -> int:
-        """The greatest common divisor of the growths and a number."""
-        return int(np.gcd.reduce(np.abs(np.asarray(self.delta, np.int64)).reshape(-1), initial=modulus))
-
-
-_STILL = Step(1, 0)
-Steps = Mapping[Axis, Step]
 
 
 class Split(Exception):
@@ -145,7 +53,8 @@ def divided(boxes: Sequence[Box], examine: Callable[["Progressions"], Any], few:
     Raises:
       TooLarge: there would be too many parts, or it would take too much effort.
     """
-    with contextlib.nullcontext() if _left.get() is not None else Effort(_UNITS_OF_DIVISION).portion():
+    limited = contextlib.nullcontext() if budget.is_limited() else Budget(budget.UNITS_OF_DIVISION).portion()
+    with limited:
         return _divided(boxes, examine, few)
 
 
@@ -185,7 +94,7 @@ class Progressions:
           TooLarge: that would take too long.
         """
         for e in expressions.ordered(expression, self._known):
-            spend(1)
+            budget.spend(1)
             self._known[id(e)] = e, self._steps(e)
         return self._get(expression)
 
@@ -238,12 +147,12 @@ class Progressions:
         if e.op == "and" and e.dtype == bool and any(self._is_never(o) for o in e.operands):
             return {}
         axes = dict.fromkeys(axis for steps in operands for axis in steps)
-        found = {axis: self._along(e, axis, [steps.get(axis, _STILL) for steps in operands]) for axis in axes}
+        found = {axis: self._along(e, axis, [steps.get(axis, STILL) for steps in operands]) for axis in axes}
         return self._settled(e, self._regular(found))
 
     def _along(self, e: Expression, axis: Axis, steps: Sequence[Step]) -> Step:
-        rule = _RULES.get(e.op)
-        result = rule(self, e, steps) if rule is not None and e.exact else None
+        rule = growth.RULES.get(e.op)
+        result = rule(self.value_in_box, e, steps) if rule is not None and e.exact else None
         if result is not None:
             return result
         if all(step.still for step in steps):
@@ -289,7 +198,7 @@ class Progressions:
     def _difference(self, a: Expression, b: Expression) -> dict[Axis, Step]:
         steps = (self._get(a), self._get(b))
         axes = dict.fromkeys([*steps[0], *steps[1]])
-        return self._regular({axis: _minus(*(s.get(axis, _STILL) for s in steps)) for axis in axes})
+        return self._regular({axis: difference(*(s.get(axis, STILL) for s in steps)) for axis in axes})
 
     def _is_decided(self, op: str, a: Expression, b: Expression, steps: Steps) -> bool:
         """Whether a comparison comes out the same for every point of the box, for each element on its own.
@@ -352,11 +261,11 @@ class Progressions:
         axes = dict.fromkeys(axis for steps in (deciding, *operands) for axis in steps)
         found = {}
         for axis in axes:
-            steps = [s.get(axis, _STILL) for s in operands]
+            steps = [s.get(axis, STILL) for s in operands]
             if not deciding:
                 found[axis] = self._chosen(self.first(which), steps)
             elif all(step.still for step in steps):
-                found[axis] = Step(math.lcm(*(s.period for s in (*steps, deciding.get(axis, _STILL)))), 0)
+                found[axis] = Step(math.lcm(*(s.period for s in (*steps, deciding.get(axis, STILL)))), 0)
             else:
                 found[axis] = self._opaque(axis)
         return self._settled(e, self._regular(found))
@@ -396,11 +305,6 @@ def _longest(limit: int, holds: Callable[[int], bool]) -> int:
         else:
             high = middle - 1
     return low
-
-
-def _minus(a: Step, b: Step) -> Step:
-    period = math.lcm(a.period, b.period)
-    return Step(period, a.over(period) - b.over(period))
 
 
 def _signs(grid: Grid, a: Expression, b: Expression) -> np.ndarray:
@@ -449,119 +353,4 @@ _CHOICES: dict[str, Callable[[Expression], tuple[Expression, Sequence[Expression
     "max": lambda e: (_order("gt", e.operands[1], e.operands[0]), e.operands),
     "abs": _absolute,
     "sign": _sign,
-}
-
-
-# --- Steps of the results of exact operations; None where there is no rule ---
-
-_Rule = Callable[[Progressions, Expression, Sequence[Step]], Step | None]
-
-
-def _add(_: Progressions, e: Expression, steps: Sequence[Step]) -> Step:
-    period = math.lcm(*(step.period for step in steps))
-    return Step(period, sum(step.over(period) for step in steps))
-
-
-def _mul(inside: Progressions, e: Expression, steps: Sequence[Step]) -> Step | None:
-    for number, step in enumerate(steps):
-        factor = inside.value_in_box(e.operands[1 - number])
-        if factor is not None:
-            return Step(step.period, _simple(step.delta * factor.astype(np.int64)))
-    return None
-
-
-def _shift_left(inside: Progressions, e: Expression, steps: Sequence[Step]) -> Step | None:
-    shift = inside.value_in_box(e.operands[1])
-    return None if shift is None else Step(steps[0].period, _simple(steps[0].delta * (1 << shift.astype(np.int64))))
-
-
-def _divide(inside: Progressions, e: Expression, steps: Sequence[Step]) -> Step | None:
-    divisor = _divisor(inside, e)
-    if divisor is None or not _rounds_down(e):
-        return None
-    period = steps[0].period * (divisor // steps[0].common(divisor))
-    delta = steps[0].over(period) // divisor
-    return Step(period, 0 if e.op == "rem" else delta)
-
-
-def _rounds_down(e: Expression) -> bool:
-    """Whether a quotient is the next lower integer."""
-    numerator = e.operands[0]
-    signed = intervals.of_dtype(f"i{numerator.dtype.itemsize}")
-    if e.op == "shift_right_arithmetic" and numerator.dtype.kind == "i":
-        return True
-    return signed is not None and intervals.within(numerator.interval, (0, signed[1]))
-
-
-def _divisor(inside: Progressions, e: Expression) -> int | None:
-    """The one positive number by which an operation divides in a box."""
-    by = inside.value_in_box(e.operands[1])
-    if by is None or not by.size or (by != by.flat[0]).any():
-        return None
-    number = int(by.flat[0])
-    number = 1 << number if e.op.startswith("shift") else number
-    return number if number > 0 else None
-
-
-def _bitwise(inside: Progressions, e: Expression, steps: Sequence[Step]) -> Step | None:
-    """With a mask below a power of two: what is a multiple of that power passes by (`or`, `xor`) or is lost (`and`)."""
-    if e.dtype == bool:
-        return None
-    for number, step in enumerate(steps):
-        mask = inside.value_in_box(e.operands[1 - number])
-        if mask is not None and mask.size and int(mask.min()) >= 0:
-            modulus = 1 << int(mask.max()).bit_length()
-            period = step.period * (modulus // step.common(modulus))
-            return Step(period, 0 if e.op == "and" else step.over(period))
-    return None
-
-
-def _same(_: Progressions, e: Expression, steps: Sequence[Step]) -> Step:
-    return steps[0]
-
-
-def _negate(_: Progressions, e: Expression, steps: Sequence[Step]) -> Step:
-    return Step(steps[0].period, -steps[0].delta)
-
-
-def _move(_: Progressions, e: Expression, steps: Sequence[Step]) -> Step:
-    (step,) = steps
-    if np.ndim(step.delta) == 0:
-        return step
-    whole = np.broadcast_to(step.delta, e.operands[0].shape).reshape(-1)
-    return Step(step.period, whole[expressions.places(e)])
-
-
-def _element(inside: Progressions, e: Expression, steps: Sequence[Step]) -> Step | None:
-    """Elements of an array with equal differences."""
-    array, place = e.operands[0].array, steps[1]
-    differences = np.diff(array.astype(np.int64), axis=0)
-    if not len(differences) or (differences != differences[:1]).any():
-        return None
-    return Step(place.period, _simple(place.delta * differences[0]))
-
-
-def _simple(delta: np.ndarray) -> Any:
-    """An int for an array of equal elements."""
-    flat = np.asarray(delta, np.int64).reshape(-1)
-    return int(flat[0]) if flat.size and (flat == flat[0]).all() else np.asarray(delta, np.int64)
-
-
-_RULES: Mapping[str, _Rule] = {
-    "add": _add,
-    "sub": lambda inside, e, steps: _minus(*steps),
-    "mul": _mul,
-    "neg": _negate,
-    "shift_left": _shift_left,
-    "shift_right_arithmetic": _divide,
-    "shift_right_logical": _divide,
-    "div": _divide,
-    "rem": _divide,
-    "and": _bitwise,
-    "or": _bitwise,
-    "xor": _bitwise,
-    "convert_element_type": _same,
-    ELEMENT: _element,
-    TABLE: _element,
-    **dict.fromkeys(expressions.MOVES, _move),
 }

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from xeemu.knowledge import analysis, expressions
+from xeemu.knowledge import expressions
 from xeemu.knowledge.expressions import Axis, Expression
 from xeemu.language.geometry import Geometry
 
@@ -20,7 +20,7 @@ def of_groups(geometry: Geometry, groups: Sequence[Axis], private: int = 0) -> E
     mask = expressions.constant(True)
     for d, (n, s) in enumerate(zip(geometry.global_range, geometry.local_range, strict=True)):
         if n % s:
-            ids = analysis.local_id(geometry.local_range, d)
+            ids = geometry.local_ids(d)
             first = expressions.scale(expressions.of_axis(groups[d]), s)
             own = expressions.constant(ids.reshape(ids.shape + (1,) * private), np.int64)
             inside = expressions.compare("lt", expressions.add(first, own), expressions.constant(n, np.int64))

@@ -12,11 +12,13 @@ import numpy as np
 
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op, Value
-from xeemu.knowledge import access_tree, addresses, analysis, expressions, periodicity
+from xeemu.knowledge import addresses, analysis, expressions, periodicity, symbolic_execution
 from xeemu.knowledge.access_tree import AccessTree, Frame, Operation
 from xeemu.knowledge.analysis import Known, Plan
-from xeemu.knowledge.expressions import Axis, Expression
-from xeemu.knowledge.periodicity import Box, Progressions, Step, TooLarge
+from xeemu.knowledge.budget import Budget, Measured
+from xeemu.knowledge.expressions import Axis, Expression, TooLarge
+from xeemu.knowledge.growth import Step
+from xeemu.knowledge.periodicity import Box, Progressions
 from xeemu.language.linearity import Allocation
 from xeemu.language.program import Program
 
@@ -62,8 +64,10 @@ def of_program(program: Program, plan: Plan, rows: range | None) -> tuple[Copy, 
         return ()
     local = [a for a in program.allocations if a.space == "local" and len(a.shape) == 1]
     try:
-        with periodicity.Effort(_UNITS).portion():
-            search = _Search(program, access_tree.of_program(program, plan, [None] * len(program.arguments)), rows)
+        with Budget(_UNITS).portion():
+            search = _Search(
+                program, symbolic_execution.of_program(program, plan, [None] * len(program.arguments)), rows
+            )
             return tuple(copy for memory in local if (copy := search.copy(memory)) is not None)
     except TooLarge:
         return ()
@@ -224,7 +228,7 @@ class _Search:
         count = len(positions) * math.prod(map(len, points.values()))
         if count > _MOST_VALUES:
             raise TooLarge
-        grid = periodicity.Measured(points)
+        grid = Measured(points)
         mask, *others = np.broadcast_arrays(*(addresses.flat(grid, e, shape, positions) for e in known))
         for condition in store.frame.conditions:
             mask = mask & addresses.flat(grid, condition, (), np.arange(1))

@@ -45,6 +45,15 @@ class Geometry:
         """Work-items of a group."""
         return math.prod(self.local_range)
 
+    @functools.cached_property
+    def group_strides(self) -> tuple[int, ...]:
+        """What a step in each dimension of the group id adds to the linear group id."""
+        return tuple(math.prod(self.group_range[d + 1 :]) for d in range(len(self.group_range)))
+
+    def local_ids(self, dim: int | None) -> np.ndarray:
+        """`local_range` array of the ids in a dimension, or of the linear ids."""
+        return np.arange(self.items).reshape(self.local_range) if dim is None else np.indices(self.local_range)[dim]
+
     @property
     def ragged(self) -> list[int]:
         """The dimensions along which the last group has work-items beyond the global range."""

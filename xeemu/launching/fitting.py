@@ -1,6 +1,5 @@
 """Fitting: prepared launches as functions that keep to the bounds of memory, or refuse before anything is allocated."""
 
-import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
@@ -51,10 +50,12 @@ class Fitted:
             self._working_bytes = self._fit(given)
         if self._working_bytes + self._arrays_bytes >= capacity.LEAST_BYTES:
             self._check(given, self._working_bytes)
-        # A computation of its own, even while somebody traces another, of which no argument is a part.
-        apart = jax.core.eval_context() if compiling.is_tracing() else contextlib.nullcontext()
-        with apart, capacity.refusing():
-            return self._function(*given)
+        with capacity.Refusing():
+            if not compiling.is_tracing():
+                return self._function(*given)
+            # A computation of its own, even while somebody traces another, of which no argument is a part.
+            with jax.core.eval_context():
+                return self._function(*given)
 
     def run(self, given: Sequence[Any]) -> list[np.ndarray]:
         """The arrays that the kernel returns, of a launch's arguments as they were given."""
@@ -180,7 +181,7 @@ class Watched:
         arguments = [np.asarray(a, v.dtype) if not np.shape(a) else a for a, v in zip(given, inputs, strict=True)]
         arguments += more
         # Counts pass 2^31; and it is a computation of its own, whatever else is traced.
-        with jax.enable_x64(True), jax.core.eval_context(), capacity.refusing():
+        with jax.enable_x64(True), jax.core.eval_context(), capacity.Refusing():
             self._check(arguments)
             outputs, state = self._measured.function(*arguments)
         return [np.asarray(output) for output in outputs], jax.tree.map(np.asarray, state)

@@ -1,7 +1,6 @@
 """launch: a kernel over an nd-range as a function over arrays."""
 
 import functools
-import operator
 import weakref
 from collections.abc import Callable, Hashable, MutableMapping, Sequence
 from typing import Any, TypeVar
@@ -19,25 +18,28 @@ from xeemu.language import public
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
-from xeemu.launching import bounding, calling, cautions, derivatives, fitting, sharding, unwritten
+from xeemu.launching import bounding, calling, cautions, derivatives, fitting, request, sharding, unwritten
 from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
     SHAPED,
     Description,
     checked_arguments,
     checked_device,
-    checked_iterations,
     own_range,
     platform_of,
 )
 from xeemu.launching.fitting import Fitted
 from xeemu.launching.options import MOST_KEPT, Options
-from xeemu.launching.preparation import prepare, traced_program
-from xeemu.launching.staged import Launched
+from xeemu.launching.preparation import Prepared, prepare, traced_program
+from xeemu.launching.request import Request
+from xeemu.launching.staged import Launched, Stages
 from xeemu.passes import pipeline
-from xeemu.stepping import interleaving, turns
+from xeemu.stepping import interleaving
 
 T = TypeVar("T")
+
+Bound = tuple[tuple[str, Any], ...]
+"""The static parameters of a kernel, by name."""
 
 _ARRAYS = (jax.Array, np.ndarray, np.generic)
 
@@ -97,133 +99,89 @@ def launch(
     """
     nd_range = own_range(kernel, nd_range)
     modelled = checked_device(kernel, nd_range, device)
-    if mesh is not None and not isinstance(mesh, jax.sharding.Mesh):
-        raise KernelArgumentError(
-            f"mesh is {mesh!r}; give a jax.sharding.Mesh, as by jax.make_mesh((len(jax.devices()),), ('groups',))"
-        )
-    memory_bytes = None if memory_bytes is None else _bytes(memory_bytes)
-    deterministic, donate = _flag("deterministic", deterministic), _flag("donate", donate)
-    seed = None if schedule is None else turns.seed(schedule)
-    if seed is not None and (mesh is not None or deterministic):
-        other = "deterministic=True" if deterministic else "a mesh"
-        raise KernelArgumentError(f"a launch with a schedule runs in an order of its own; leave out {other}")
-
-    limited = modelled.in_environment()
-    limits = None if limited is modelled else limited
-    turns_limit = checked_iterations(max_iterations)
-    options = (modelled, memory_bytes, deterministic, donate, mesh, seed, limits, turns_limit)
+    options = request.checked_options(memory_bytes, deterministic, donate, mesh, schedule, max_iterations)
+    asked = Request(modelled, request.limits(modelled), **options)
     if calling.is_bound(kernel):
-        call = calling.function(kernel, nd_range, lambda k, r: _launched(k, r, *options), calling.whole, fill=True)
-        return _staged(kernel, nd_range, call, *options)
-    return _launched(kernel, nd_range, *options)
+        call = calling.function(kernel, nd_range, lambda k, r: _launched(k, r, asked), calling.whole, fill=True)
+        return _staged(kernel, nd_range, asked, call)
+    return _launched(kernel, nd_range, asked)
 
 
-def _staged(
-    kernel: Kernel,
-    nd_range: NDRange,
-    call: Callable[..., Any],
-    device: Device,
-    memory_bytes: int | None,
-    deterministic: bool,
-    donate: bool,
-    mesh: jax.sharding.Mesh | None,
-    schedule: turns.Seed | None,
-    limits: Device | None,
-    max_iterations: int | None,
-) -> Launched[Any]:
-    """A launch with these options, which it tells."""
-    told = {"memory_bytes": memory_bytes, "deterministic": deterministic, "donate": donate, "mesh": mesh}
-    more = {"schedule": schedule, "max_iterations": max_iterations}
-    return Launched(
-        "launch", kernel, nd_range, device, call, {**told, **more}, _trace_of(kernel, nd_range, device), call
-    )
-
-
-def _bytes(value: Any) -> int:
-    try:
-        number = 0 if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        number = 0
-    if number < 1:
-        raise KernelArgumentError(
-            f"memory_bytes={value!r}; give a positive whole number of bytes such as 1 << 20, or None for the default"
-        )
-    return number
-
-
-def _flag(name: str, value: Any) -> bool:
-    if not isinstance(value, bool | np.bool_):
-        raise KernelArgumentError(f"{name}={value!r}; give True or False")
-    return bool(value)
+def _staged(kernel: Kernel, nd_range: NDRange, asked: Request, call: Callable[..., Any]) -> Launched[Any]:
+    """A launch that tells what it was asked for."""
+    stages = Stages(_trace_of(kernel, nd_range, asked.device), call)
+    return Launched("launch", kernel, nd_range, asked.device, call, asked.options, stages)
 
 
 @functools.lru_cache(maxsize=MOST_KEPT)
-def _launched(
-    kernel: Kernel,
-    nd_range: NDRange,
-    device: Device,
-    memory_bytes: int | None,
-    deterministic: bool,
-    donate: bool,
-    mesh: jax.sharding.Mesh | None,
-    seed: turns.Seed | None,
-    limits: Device | None,
-    max_iterations: int | None,
-) -> Launched[Any]:
-    """A checked launch as a function; equal ones are the same, so that it remembers what it is called with.
+def _launched(kernel: Kernel, nd_range: NDRange, asked: Request) -> Launched[Any]:
+    """A checked launch as a function; equal ones are the same, so that it remembers what it is called with."""
+    return _staged(kernel, nd_range, asked, _Call(kernel, nd_range, asked))
 
-    Under other limits, set by the environment, it is another function: JAX remembers what it has traced of one.
-    """
-    # Compiled launches are kept, and in the end dropped, by `fitting.fitted`.
-    ready: MutableMapping[Hashable, Fitted] = weakref.WeakValueDictionary()
 
-    def call(*arguments: Any, **static: Any) -> Any:
-        bound = kernel.bind_static(static)
-        given, results_only = unwritten.filled(kernel, arguments)
-        # What the environment limits is checked each time.
-        limited = limits is not None or device.in_environment() is not device
+class _Call:
+    """A launch as a function of its arrays, which remembers the calls that it was found to be ready for."""
+
+    def __init__(self, kernel: Kernel, nd_range: NDRange, asked: Request):
+        self._kernel, self._nd_range, self._asked = kernel, nd_range, asked
+        # Compiled launches are kept, and in the end dropped, by `fitting.fitted`.
+        self._ready: MutableMapping[Hashable, Fitted] = weakref.WeakValueDictionary()
+
+    def __call__(self, *arguments: Any, **static: Any) -> Any:
+        bound = self._kernel.bind_static(static)
+        given, results_only = unwritten.filled(self._kernel, arguments)
         # What is only traced, perhaps twice or for a branch that is not taken, must not take its arguments' memory.
-        donating = donate and not compiling.is_tracing()
-        signature = None if limited else _signature(given, bound, (donating, results_only))
-        known = None if signature is None else ready.get(signature)
+        donating = self._asked.donate and not compiling.is_tracing()
+        # What the environment limits is checked each time.
+        signature = None if self._asked.is_limited else _signature(given, bound, (donating, results_only))
+        known = None if signature is None else self._ready.get(signature)
         if known is not None:
             if donating:
                 _check_donated(known.prepared.program, given)
             return _run(known, given)
-        taken, leaves = kernel.with_leaves(given)
+        taken, leaves = self._kernel.with_leaves(given)
         leaves, among = unwritten.filled(taken, leaves)
         given = checked_arguments(taken, leaves, _ARRAYS)
-        inside_jit = any(isinstance(a, jax.core.Tracer) for a in given)
-        platform = mesh.devices.flat[0].platform if mesh else platform_of(given)
-        most = max_iterations if inside_jit or max_iterations is not None else MAX_ITERATIONS
-        options = Options(memory_bytes, deterministic, donating and not inside_jit, platform, mesh, max_iterations=most)
-        prepared = prepare(taken, nd_range, device, tuple(map(Description.of, given)), bound, options)
+        prepared = self._prepared(taken, given, bound, donating)
         unwritten.check(prepared.program, (*results_only, *among))
         cautions.of_launch(prepared.program)
-        if seed is not None:
-            with jax.core.eval_context():
-                results = interleaving.launched(prepared.program, given, seed, inside_jit, max_iterations)
-            return jax.tree.unflatten(prepared.program.output_tree, results)
-        if mesh is not None:
-            shared = sharding.of_launch(prepared)
-            emit = derivatives.refused(kernel.name, lambda *given: shared.run(given, True))
-            results = list(emit(*given)) if inside_jit else shared.run(given, False)
-            return jax.tree.unflatten(prepared.program.output_tree, results)
-        if inside_jit:
-            with jax.enable_x64(prepared.program.wide):
-                emitted = derivatives.refused(kernel.name, prepared.emit)(*map(jnp.asarray, given))
-                if prepared.bounds is not None:
-                    emitted = bounding.poisoned(emitted[:-1], emitted[-1])
-                return jax.tree.unflatten(prepared.program.output_tree, emitted)
-        if donating:
-            _check_donated(prepared.program, given)
-        fitted = fitting.fitted(prepared)
-        if signature is not None:
-            ready[signature] = fitted
-        return _run(fitted, given)
+        if self._asked.seed is None and self._asked.mesh is None and not _is_traced(given):
+            if donating:
+                _check_donated(prepared.program, given)
+            fitted = fitting.fitted(prepared)
+            if signature is not None:
+                self._ready[signature] = fitted
+            return _run(fitted, given)
+        return jax.tree.unflatten(prepared.program.output_tree, self._results(prepared, given))
 
-    options = (device, memory_bytes, deterministic, donate, mesh, seed, limits, max_iterations)
-    return _staged(kernel, nd_range, call, *options)
+    def _prepared(
+        self, taken: Kernel, given: Sequence[Any], bound: tuple[tuple[str, Any], ...], donate: bool
+    ) -> Prepared:
+        asked, traced = self._asked, _is_traced(given)
+        platform = asked.mesh.devices.flat[0].platform if asked.mesh else platform_of(given)
+        most = asked.max_iterations if traced or asked.max_iterations is not None else MAX_ITERATIONS
+        options = Options(
+            asked.memory_bytes, asked.deterministic, donate and not traced, platform, asked.mesh, max_iterations=most
+        )
+        return prepare(taken, self._nd_range, asked.device, tuple(map(Description.of, given)), bound, options)
+
+    def _results(self, prepared: Prepared, given: Sequence[Any]) -> Sequence[Any]:
+        """Of a launch that no compiled function carries out: one in another order, on a mesh, or in a jit."""
+        asked, traced, name = self._asked, _is_traced(given), self._kernel.name
+        if asked.seed is not None:
+            with jax.core.eval_context():
+                return interleaving.launched(prepared.program, given, asked.seed, traced, asked.max_iterations)
+        if asked.mesh is not None:
+            shared = sharding.of_launch(prepared)
+            emit = derivatives.refused(name, lambda *given: shared.run(given, True))
+            return list(emit(*given)) if traced else shared.run(given, False)
+        with jax.enable_x64(prepared.program.wide):
+            emitted = derivatives.refused(name, prepared.emit)(*map(jnp.asarray, given))
+            return emitted if prepared.bounds is None else bounding.poisoned(emitted[:-1], emitted[-1])
+
+
+def _is_traced(given: Sequence[Any]) -> bool:
+    return any(isinstance(a, jax.core.Tracer) for a in given)
 
 
 def _check_donated(program: Program, given: Sequence[Any]) -> None:
@@ -238,7 +196,7 @@ def _check_donated(program: Program, given: Sequence[Any]) -> None:
                 )
 
 
-def _signature(arguments: Sequence[Any], bound: tuple[tuple[str, Any], ...], how: Hashable) -> Hashable:
+def _signature(arguments: Sequence[Any], bound: Bound, how: Hashable) -> Hashable:
     """What tells calls apart of which the first one was checked for all; None if an argument has to be checked."""
     try:
         told = tuple(map(_told, arguments))
@@ -328,4 +286,5 @@ def staged(
     def launched(*arguments: Any, **static: Any) -> Any:
         return launch(kernel, nd_range, device=device)(*arguments, **static)
 
-    return Launched(what, kernel, nd_range, device, call, options, _trace_of(kernel, nd_range, device), launched)
+    stages = Stages(_trace_of(kernel, nd_range, device), launched)
+    return Launched(what, kernel, nd_range, device, call, options, stages)

@@ -9,8 +9,9 @@ import jax
 import jax.numpy as jnp
 
 from xeemu.emission.values import bits, of_bits
-from xeemu.knowledge import conflicts, periodicity
+from xeemu.knowledge import conflicts
 from xeemu.knowledge.access_tree import AccessTree, Operation
+from xeemu.knowledge.budget import Budget
 
 Update = Literal["add", "min", "max", "and", "or", "xor"]
 Rule = Literal["stores"] | Update
@@ -42,7 +43,7 @@ def only_update(used: Sequence[Operation]) -> Update | None:
 def keep_apart(used: Sequence[Operation], plan: AccessTree) -> bool:
     """Whether no two work-groups access one element by these operations, unless both only read it."""
     pairs = itertools.combinations_with_replacement(used, 2)
-    with periodicity.Effort().portion():
+    with Budget().portion():
         return conflicts.all_keep_to_groups(used, plan) or all(conflicts.keeps_to_groups(pair, plan) for pair in pairs)
 
 

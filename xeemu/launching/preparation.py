@@ -16,7 +16,7 @@ from xeemu.devices.device import Device
 from xeemu.emission import compiling, interpreter, rowwise, transpose_sinking
 from xeemu.emission.observer import Observer
 from xeemu.emission.values import Chunk, Origin
-from xeemu.knowledge import analysis, conversions
+from xeemu.knowledge import conversions, dataflow
 from xeemu.knowledge.analysis import Plan
 from xeemu.language import geometry, program
 from xeemu.language.geometry import Geometry
@@ -335,7 +335,7 @@ def _prepared(
     options: Options,
 ) -> Prepared:
     traced = traced_program(kernel, nd_range, device, arguments, static)
-    plan = analysis.analyse(traced)
+    plan = dataflow.analyse(traced)
     conversions.check(traced, plan)
     analysed = Analysed(traced, plan, options.target)
     return Prepared(analysed, options, chunking.of_launch(analysed, options))

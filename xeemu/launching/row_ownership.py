@@ -7,6 +7,7 @@ import numpy as np
 
 from xeemu.knowledge import instances, periodicity
 from xeemu.knowledge.access_tree import AccessTree, Operation
+from xeemu.knowledge.budget import Budget
 from xeemu.knowledge.expressions import Axis, Expression, TooLarge
 from xeemu.knowledge.periodicity import Progressions
 from xeemu.language.linearity import Allocation
@@ -49,7 +50,7 @@ def places_of_row(memory: Allocation, used: Sequence[Operation], plan: AccessTre
     if not memory.elements or not all(instances.is_known(o) and o.frame.boxes for o in used):
         return None
     try:
-        with periodicity.Effort().portion():
+        with Budget().portion():
             reaches = [reach for operation in used for reach in _reaches(operation, plan)]
     except TooLarge:
         return None

@@ -19,7 +19,7 @@ from jax.sharding import PartitionSpec as P
 
 from xeemu.emission import compiling
 from xeemu.emission.values import Origin, bits, of_bits
-from xeemu.knowledge import access_tree, addresses, instances, periodicity
+from xeemu.knowledge import addresses, instances, periodicity, symbolic_execution
 from xeemu.knowledge.access_tree import AccessTree, Frame, Operation
 from xeemu.knowledge.expressions import TooLarge
 from xeemu.knowledge.periodicity import Box
@@ -64,7 +64,7 @@ def of_launch(prepared: Prepared) -> "Sharded":
     """
     program, mesh = prepared.program, prepared.options.mesh
     assert mesh is not None
-    plan = access_tree.of_program(program, prepared.plan, [None] * len(program.arguments))
+    plan = symbolic_execution.of_program(program, prepared.plan, [None] * len(program.arguments))
     operations = [o for o in plan.root.operations() if o.frame.boxes and o.place.memory.space == "global"]
     merges = []
     for number in program.outputs:

@@ -3,7 +3,7 @@
 import inspect
 import keyword
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import jax
 import numpy as np
@@ -16,6 +16,13 @@ from xeemu.language.program import Program
 from xeemu.launching.arguments import SHAPED
 
 T = TypeVar("T")
+
+
+class Stages(NamedTuple):
+    """A launch as functions of its arrays: what gives its program, and what carries it out."""
+
+    traced: Callable[..., Program]
+    launched: Callable[..., Any]
 
 
 class Staged(Generic[T]):
@@ -70,11 +77,10 @@ class Launched(Staged[T]):
         device: Device,
         call: Callable[..., T],
         options: Mapping[str, Any],
-        traced: Callable[..., Program],
-        launched: Callable[..., Any],
+        stages: Stages,
     ):
         super().__init__(what, kernel, nd_range, device, call, options)
-        self._traced, self._launched = traced, launched
+        self._stages = stages
 
     @public.boundary
     def trace(self, *arguments: Any, **static: Any) -> Program:
@@ -84,7 +90,7 @@ class Launched(Staged[T]):
           *arguments: as of a call; of arrays only shapes and dtypes count, so that `jax.ShapeDtypeStruct` will do.
           **static: as of a call.
         """
-        return self._traced(*arguments, **static)
+        return self._stages.traced(*arguments, **static)
 
     @public.boundary
     def lower(self, *arguments: Any, **static: Any) -> jax.stages.Lowered:
@@ -105,10 +111,10 @@ class Launched(Staged[T]):
 
         def launch(*arrays: Any) -> Any:
             given = dict(zip(taken, arrays, strict=True))
-            return self._launched(*(given.get(k, x) for k, x in enumerate(arguments)), **static)
+            return self._stages.launched(*(given.get(k, x) for k, x in enumerate(arguments)), **static)
 
         launch.__name__ = self.kernel.name
-        with jax.enable_x64(self._traced(*arguments, **static).wide):
+        with jax.enable_x64(self._stages.traced(*arguments, **static).wide):
             return jax.jit(launch).lower(*(arguments[k] for k in taken))
 
 

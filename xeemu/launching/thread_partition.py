@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from xeemu.devices.target import Threads
-from xeemu.knowledge import access_tree, work
+from xeemu.knowledge import symbolic_execution, work
 from xeemu.knowledge.access_tree import AccessTree, Operation
 from xeemu.language.linearity import Allocation
 from xeemu.launching import cores, merging, row_ownership
@@ -128,7 +128,7 @@ class _Ways:
 def _ways(prepared: Prepared) -> _Ways | None:
     """How results come about; None if something that is written may depend on the order of the groups."""
     program, each = prepared.program, dict[Allocation, _Way]()
-    plan = access_tree.of_program(program, prepared.plan, [None] * len(program.arguments))
+    plan = symbolic_execution.of_program(program, prepared.plan, [None] * len(program.arguments))
     operations = list(plan.root.operations())
     for memory in program.written:
         if memory.space == "global":

@@ -52,7 +52,7 @@ def _needed_bytes(program: Program, plan: Plan) -> int:
                     needed.add(plan_of_body.values[op.operands[0]])
             elif _keeps(number, op, plan_of_body, len(geometry.group_range)):
                 needed |= {plan_of_body.values[v] for v in op.results}
-    return sum(size for value, size in allocated if value in needed and not value.alike)
+    return sum(size for value, size in allocated if value in needed and not value.group_invariant)
 
 
 def _keeps(number: int, op: Op, plan: Plan, dimensions: int) -> bool:
@@ -126,9 +126,11 @@ class _Blocks:
 
     def bytes(self, op: Op, plan: Plan, alive: int) -> int:
         """What a loop takes, of which one iteration keeps so many bytes alive."""
-        updates = scatter_loops.of_loop(op, plan, self.items) if self.turns > 1 else None
         scan = control.of(op)
-        if updates is None or not isinstance(scan, control.Scan):
+        if self.turns == 1 or not isinstance(scan, control.Scan):
+            return alive
+        updates = scatter_loops.of_loop(scan, plan, self.items)
+        if updates is None:
             return alive
         return min(self.turns, scan.length) * (alive + scatter_loops.found_bytes(scan.body, updates))
 

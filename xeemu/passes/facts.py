@@ -4,7 +4,7 @@ import dataclasses
 import functools
 
 from xeemu.ir.program import Region, Value
-from xeemu.knowledge import analysis, group_invariant_memory
+from xeemu.knowledge import analysis, dataflow, group_invariant_memory
 from xeemu.knowledge.analysis import Known, Plan
 from xeemu.language.program import Program
 
@@ -25,7 +25,7 @@ class Facts:
     def plan(self) -> Plan:
         """The analysis of the program, with the memories that all groups fill alike."""
         shared = group_invariant_memory.analyse(self.program, self.rows)
-        return shared or analysis.analyse(self.program, self.rows)
+        return shared or dataflow.analyse(self.program, self.rows)
 
     @property
     def dimensions(self) -> int:

@@ -15,7 +15,6 @@ import numpy as np
 
 from xeemu.devices.target import Target
 from xeemu.emission import compiling, effort
-from xeemu.knowledge import analysis
 from xeemu.language import primitives
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
@@ -266,7 +265,7 @@ def compiled(
 
 def local_ids(geometry: Geometry, dim: int | None) -> np.ndarray:
     """`[items]` ids of the work-items in the group."""
-    return analysis.local_id(geometry.local_range, dim).reshape(-1).astype(geometry.id_type)
+    return geometry.local_ids(dim).reshape(-1).astype(geometry.id_type)
 
 
 def group_ids(geometry: Geometry, dim: int | None) -> np.ndarray:
@@ -274,4 +273,4 @@ def group_ids(geometry: Geometry, dim: int | None) -> np.ndarray:
     linear = np.arange(geometry.groups, dtype=geometry.id_type)
     if dim is None:
         return linear
-    return linear // analysis.group_strides(geometry.group_range)[dim] % geometry.group_range[dim]
+    return linear // geometry.group_strides[dim] % geometry.group_range[dim]

@@ -1,0 +1,162 @@
+"""Batched loops: all iterations of a block find together what they leave in what the loop carries.
+
+What an iteration leaves depends on no other, but for numbers that grow steadily: what is combined with a carry is what
+an iteration leaves that begins with the neutral element, and updates of memories are made by all iterations later.
+Loads that start a constant further in each iteration are one window of the memory. What is found is combined along the
+axis of iterations and once with what is carried, written in one window, or scattered at once.
+"""
+
+import dataclasses
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from xeemu.emission import access, batched_updates, emitted_loops, iteration_blocks, reductions, sub_chunks
+from xeemu.emission.emitted_loops import EmittedLoop, PlacedAccess
+from xeemu.emission.independent_loops import Placed
+from xeemu.emission.items import Item, as_memory
+from xeemu.emission.iterations import Iteration
+from xeemu.emission.loop_plans import Batched, Version
+from xeemu.emission.reduction_loops import Reduced
+from xeemu.emission.scatter_loops import Scattered
+from xeemu.ir import ops
+from xeemu.knowledge import induction
+from xeemu.language import collectives
+
+_State = tuple[list[Any], dict[int, Any]]
+"""What is carried, and accumulators for some of it."""
+
+
+def run(loop: EmittedLoop, plan: Batched) -> list[Any]:
+    """What a loop carries in the end."""
+    return emitted_loops.by_versions(loop, plan.versions, functools.partial(_blocks, loop, plan), loop.first())
+
+
+def _blocks(loop: EmittedLoop, plan: Batched, version: Version, first: list[Any]) -> list[Any]:
+    """The same, in one of its versions. Sub-chunks have nothing to do with each other."""
+    parts = sub_chunks.of_chunk(dataclasses.replace(loop.chunk, sub_chunks=plan.sub_chunks))
+    batches = [_Batch(loop if len(parts) == 1 else loop.of(part), plan, version) for part in parts]
+
+    def step(turns: int, states: list[_State]) -> list[_State]:
+        return [batch.after(turns, state) for batch, state in zip(batches, states, strict=True)]
+
+    begun = [batch.begun(first if len(parts) == 1 else batch.loop.first()) for batch in batches]
+    states = iteration_blocks.run(step, loop.counted.length, version.turns, begun, plan.unrolled)
+    last = [batch.ended(state) for batch, state in zip(batches, states, strict=True)]
+    if len(parts) == 1:
+        return last[0]
+    after = induction.advanced(plan.growth, first, np.int32(loop.counted.length))
+    for k in plan.updated:
+        after[k] = sub_chunks.together(as_memory(loop.carried.items[k]), [packed[k] for packed in last]).data
+    return after
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Batch:
+    """A loop of some groups, in one of its versions.
+
+    Each iteration of a block has accumulators of its own, which are combined with each other in the end; in rows only a
+    few parts of a block have.
+    """
+
+    loop: EmittedLoop
+    plan: Batched
+    version: Version
+
+    def begun(self, first: list[Any]) -> _State:
+        """The state before the loop, from what is carried into it."""
+        return first, {k: self._accumulators(first[k], op) for k, op in self._reduced(first).items()}
+
+    def ended(self, state: _State) -> list[Any]:
+        """What is carried after the loop."""
+        last, accumulators = state
+        total = reductions.of_parts if self.plan.rows else self._total
+        return self._combined(last, {k: total(accumulators[k], op) for k, op in self._reduced(last).items()})
+
+    def after(self, turns: int, state: _State) -> _State:
+        """The state after so many iterations; a shorter last block leaves accumulators alone."""
+        carries, accumulators = state
+        block, loop = self.version.blocks[turns], self.loop
+        places = loop.placed(carries, block.updates)
+        found = self._found(turns, carries)
+        after = induction.advanced(self.plan.growth, carries, np.int32(turns))
+        for k, update in self.plan.updated.items():
+            if isinstance(update, Placed):
+                after[k] = self._written(carries[k], places[update.number], update.number, found[k])
+            elif isinstance(update, Scattered):
+                pending = dataclasses.replace(as_memory(loop.carried.items[k]).holding(carries[k]), pending=found[k])
+                after[k] = access.carried_out(pending, loop.chunk).data
+        reduced = self._reduced(carries)
+        if turns < self.version.turns:
+            return self._combined(after, {k: self._total(found[k], op) for k, op in reduced.items()}), accumulators
+        if self.plan.rows:
+            found |= {k: reductions.in_parts(found[k].reshape(1, -1), op) for k, op in reduced.items()}
+        return after, {k: collectives.COMBINE[op](accumulators[k], found[k]) for k, op in reduced.items()}
+
+    def _found(self, turns: int, carries: list[Any]) -> dict[int, Any]:
+        """For the number of each carry that is updated what each of some iterations does, or combines with it."""
+        block, plan, loop = self.version.blocks[turns], self.plan, self.loop
+        loaded = {n: _loaded(at, turns) for n, at in loop.placed(carries, block.loads).items()}
+        reduced = self._reduced(carries)
+        before = [_neutral(p, reduced[k]) if k in reduced else p for k, p in enumerate(carries)]
+        scattered = (n for update in plan.updated.values() if isinstance(update, Scattered) for n in update.numbers)
+        once = Iteration(at_once=True, deferred=frozenset(block.updates), scattered=frozenset(scattered))
+
+        def find(turn: jax.Array, loaded: dict[int, jax.Array]) -> dict[int, Any]:
+            iteration = dataclasses.replace(once, loaded=loaded)
+            return self._left(loop.outputs(induction.advanced(plan.growth, before, turn), iteration))
+
+        found: dict[int, Any] = jax.vmap(find)(jnp.arange(turns, dtype=np.int32), loaded)
+        return found
+
+    def _left(self, outputs: list[Item]) -> dict[int, Any]:
+        """What an iteration leaves in what it updates."""
+        found: dict[int, Any] = {}
+        packed = self.loop.packed(outputs)
+        for k, update in self.plan.updated.items():
+            match update:
+                case Reduced():
+                    found[k] = packed[k]
+                case Placed():
+                    (found[k],) = as_memory(outputs[k]).deferred
+                case Scattered():
+                    found[k] = as_memory(outputs[k]).pending
+        return found
+
+    def _reduced(self, carries: list[Any]) -> dict[int, str]:
+        """By which operations the carries are combined that are arrays."""
+        each = ((k, update) for k, update in self.plan.updated.items() if carries[k] is not None)
+        return {k: update.op for k, update in each if isinstance(update, Reduced)}
+
+    def _accumulators(self, packed: jax.Array, op: str) -> jax.Array:
+        shape = (1, reductions.PARTS) if self.plan.rows else (self.version.turns, *packed.shape)
+        return jnp.full(shape, collectives.identity(op, packed.dtype))
+
+    def _total(self, found: jax.Array, op: str) -> jax.Array:
+        """What some iterations combine with a carry."""
+        return reductions.reduced(found, op, (0,), self.loop.chunk.target)
+
+    def _combined(self, carries: list[Any], found: dict[int, jax.Array]) -> list[Any]:
+        """What is carried, combined with what was found for it."""
+        after, reduced = list(carries), self._reduced(carries)
+        for k, value in found.items():
+            after[k] = collectives.COMBINE[reduced[k]](carries[k], value.reshape(carries[k].shape))
+        return after
+
+    def _written(self, data: jax.Array, at: PlacedAccess, number: int, made: Any) -> jax.Array:
+        """The contents of a memory after the updates of some iterations."""
+        operation, each = ops.operation(self.loop.counted.body.ops[number]), batched_updates.of_groups(made, at.window)
+        return batched_updates.after(data, at.window, operation, each, self.loop.chunk.target)
+
+
+def _loaded(at: PlacedAccess, turns: int) -> jax.Array:
+    """`[turns, G or 1, n]`: what so many iterations load."""
+    values = at.window.read(at.buffer.data)
+    return jnp.moveaxis(values.reshape(values.shape[0], turns, -1), 1, 0)
+
+
+def _neutral(packed: jax.Array | None, op: str) -> jax.Array | None:
+    return None if packed is None else jnp.full_like(packed, collectives.identity(op, packed.dtype))

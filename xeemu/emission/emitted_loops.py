@@ -1,0 +1,135 @@
+"""Emitted loops: counted loops with what their values stand for, whose iterations are emitted as a plan wants them."""
+
+import dataclasses
+import functools
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+from jax import lax
+
+from xeemu.emission import placed_windows, positions
+from xeemu.emission.context import Emitter
+from xeemu.emission.items import Item, as_value
+from xeemu.emission.iterations import Iteration
+from xeemu.emission.loop_accesses import CountedLoop
+from xeemu.emission.loop_carries import Carried
+from xeemu.emission.loop_plans import Version, Versions
+from xeemu.emission.placed_windows import PlacedWindow
+from xeemu.emission.positions import Lanes
+from xeemu.emission.strided_windows import StridedWindow
+from xeemu.emission.sub_chunks import SubChunk
+from xeemu.emission.values import Buffer, Chunk
+from xeemu.ir import ops
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PlacedAccess:
+    """A window of a memory in which accesses of a loop's body lie, in the program that is emitted.
+
+    Attributes:
+      buffer: the memory before the iterations.
+      window: in it.
+    """
+
+    buffer: Buffer
+    window: PlacedWindow
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class EmittedLoop:
+    """A loop that is about to be emitted.
+
+    Attributes:
+      emitter: emits its body.
+      counted: what is known of it.
+      seen: what each iteration sees of what is around the loop.
+      carried: what it carries.
+      active: `[G]` mask of the groups that execute it, or None for all.
+    """
+
+    emitter: Emitter
+    counted: CountedLoop
+    seen: Sequence[Item]
+    carried: Carried
+    active: jax.Array | None
+
+    @property
+    def chunk(self) -> Chunk:
+        """The groups."""
+        return self.emitter.context.chunk
+
+    def first(self) -> list[Any]:
+        """What is carried into the first iteration."""
+        return self.carried.first(self.chunk)
+
+    def packed(self, outputs: Sequence[Item]) -> list[Any]:
+        """What is carried of what an iteration gives."""
+        return self.carried.packed(outputs[: self.counted.scan.carries], self.chunk)
+
+    def outputs(
+        self, packed: list[Any], iteration: Iteration | None = None, elements: Sequence[Item] = ()
+    ) -> list[Item]:
+        """What an iteration gives, from what is carried into it."""
+        context = dataclasses.replace(self.emitter.context, iteration=iteration)
+        inputs = [*self._before(packed), *elements]
+        return self.emitter.within(context).body(self.counted.body, self.counted.plan, inputs, self.active)
+
+    def placed(self, packed: list[Any], windows: Mapping[int, StridedWindow]) -> dict[int, PlacedAccess]:
+        """By the numbers of their accesses where some windows lie that begin with the iteration that is next.
+
+        Of the loop's body this emits only what the indices need.
+        """
+        body, plan, inputs = self.counted.body, self.counted.plan, self._before(packed)
+        buffers = {
+            plan.values[v]: item for v, item in zip(body.taken, inputs, strict=False) if isinstance(item, Buffer)
+        }
+        indices = [ops.indices(body.ops[n])[0] for n in windows]
+        found = self.emitter.needed(body, plan, inputs, indices)
+        placed = {}
+        for (n, window), index in zip(windows.items(), found, strict=True):
+            access, buffer = self.counted.moving[n], buffers[plan.values[body.ops[n].operands[0]]]
+            where = Lanes(access.reference.elements, None)
+            address = positions.locate(buffer, [as_value(index)], where, access.chunk)
+            placed[n] = PlacedAccess(buffer, placed_windows.placed(window, buffer, address, access.chunk))
+        return placed
+
+    def of(self, part: SubChunk) -> "EmittedLoop":
+        """The same for a part of the groups."""
+        present, active = self.emitter.context.present, self.active
+        context = dataclasses.replace(
+            self.emitter.context, chunk=part.chunk, present=None if present is None else part.rows(present)
+        )
+        items = [part.item(item) for item in self.carried.items]
+        return EmittedLoop(
+            self.emitter.within(context),
+            self.counted,
+            [part.item(item) for item in self.seen],
+            dataclasses.replace(self.carried, items=items),
+            None if active is None else part.rows(active),
+        )
+
+    def _before(self, packed: list[Any]) -> list[Item]:
+        """What the body takes, but for elements, from what is carried into an iteration."""
+        return [*self.seen, *self.carried.inside(packed)]
+
+
+def by_versions(
+    loop: EmittedLoop, versions: Versions, run: Callable[[Version, list[Any]], list[Any]], first: list[Any]
+) -> list[Any]:
+    """What a loop carries in the end.
+
+    Args:
+      loop: the loop.
+      versions: of it.
+      run: what a version carries in the end, from what is carried into the first iteration.
+      first: this.
+    """
+    if not versions.checks:
+        return run(versions.inside, first)
+    placed = loop.placed(first, {n: check.window for n, check in versions.checks.items()})
+    fits = [placed[n].window.fits(check.elements, check.travel) for n, check in versions.checks.items()]
+    inside, beyond = (functools.partial(run, version) for version in (versions.inside, versions.beyond))
+    last: list[Any] = lax.cond(functools.reduce(operator.and_, fits), inside, beyond, first)
+    return last

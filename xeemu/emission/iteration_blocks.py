@@ -1,0 +1,30 @@
+"""Blocks of iterations: loops that go on by several iterations at a time."""
+
+from collections.abc import Callable
+from typing import Any
+
+from jax import lax
+
+
+def evenly(length: int, most: int) -> int:
+    """Iterations of a block, so that none are left if possible, for which the body would be emitted once more."""
+    return next((n for n in range(most, most // 2, -1) if length % n == 0), most)
+
+
+def run(step: Callable[[int, Any], Any], length: int, turns: int, first: Any, unrolled: int = 1) -> Any:
+    """The state after a loop.
+
+    Args:
+      step: the state after so many iterations, from the one before them.
+      length: iterations of the loop.
+      turns: iterations of a block; what is left at the end is a shorter one.
+      first: the state before the loop.
+      unrolled: blocks that are emitted one after the other.
+    """
+    full, rest = divmod(length, turns)
+    state = first
+    if full > 1:
+        state, _ = lax.scan(lambda s, _: (step(turns, s), None), state, None, length=full, unroll=min(unrolled, full))
+    elif full:
+        state = step(turns, state)
+    return step(rest, state) if rest else state

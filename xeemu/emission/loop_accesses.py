@@ -1,0 +1,200 @@
+"""Loop accesses: which accesses of a loop's body go on steadily, and which windows hold those of several iterations.
+
+All of it is known before anything of the loop is emitted.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from xeemu.emission import hazards, redundant_masks, strided_windows
+from xeemu.emission.references import Reference
+from xeemu.emission.storage import Storage
+from xeemu.emission.strided_windows import StridedWindow
+from xeemu.emission.values import Chunk
+from xeemu.ir import control, ops
+from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.knowledge import addressing, induction
+from xeemu.knowledge.analysis import Known, Plan
+from xeemu.knowledge.lattices import Axis
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class CountedLoop:
+    """A counted loop, with all that decides on how it is carried out.
+
+    Attributes:
+      scan: what the operation says.
+      plan: the analysis of its body.
+      chunk: the work-groups.
+      storages: how the memories are held that the body takes, by what is known of them.
+      promoted: the numbers of the carries that are memories carried as values (see `scalar_promotion`).
+      users: the numbers of the operations that do nothing but access these.
+      masked: whether masks of the control flow or of the global range leave work-items out.
+      remembered: of the memories those of which it is known what a store has left (see `store_to_load_forwarding`).
+    """
+
+    scan: control.Scan
+    plan: Plan
+    chunk: Chunk
+    storages: Mapping[Known, Storage]
+    promoted: frozenset[int] = frozenset()
+    users: frozenset[int] = frozenset()
+    masked: bool = False
+    remembered: frozenset[Known] = frozenset()
+
+    @property
+    def body(self) -> Region:
+        """One iteration of it."""
+        return self.scan.body
+
+    @property
+    def length(self) -> int:
+        """Iterations."""
+        return self.scan.length
+
+    @property
+    def dimensions(self) -> int:
+        """Of the launch."""
+        return len(self.chunk.geometry.group_range)
+
+    def carry(self, number: int) -> int:
+        """The number of the carry that an update leaves."""
+        memory = self.body.ops[number].results[0]
+        return next(k for k, out in enumerate(self.body.outputs) if out is memory)
+
+    @functools.cached_property
+    def growth(self) -> Mapping[int, int]:
+        """For the number of each carry that grows by a constant that; see `induction`."""
+        return induction.of_loop(self.scan, self.plan)
+
+    @functools.cached_property
+    def moves(self) -> Mapping[int, int]:
+        """For the number of an access how much further it starts in each iteration."""
+        return moves(self.body, self.plan)
+
+    @functools.cached_property
+    def moving(self) -> Mapping[int, "MovingAccess"]:
+        """By number the accesses that move steadily, or not at all, to memories that are not carried as values."""
+        memories = {n: self.plan.values[self.body.ops[n].operands[0]] for n in self.moves}
+        return {n: self._moving(n, memory) for n, memory in memories.items() if memory in self.storages}
+
+    def _moving(self, number: int, memory: Known) -> "MovingAccess":
+        op, storage, move = self.body.ops[number], self.storages[memory], self.moves[number]
+        address, masked = addressing.foreseen(op, self.plan, self.dimensions, storage.copies), self._is_masked(number)
+        if op.name == ops.LOAD:
+            reference = Reference(storage, address, masked, self.plan.values[op.results[0]].varying)
+            return MovingAccess(op, reference, move, self.chunk)
+        # What has to be computed before an update is added to its address.
+        address = address.based() if number in hazards.of_body(self.body, self.plan).waits else address
+        return MovingAccess(
+            op, Reference(storage, address, masked or self.masked, True), move, self.chunk.storing(memory)
+        )
+
+    def _is_masked(self, number: int) -> bool:
+        """Whether its own mask, known only when the program runs, leaves elements of an access out."""
+        mask = ops.mask(self.body.ops[number])
+        if mask is None or number in redundant_masks.of_body(self.body, self.plan, self.dimensions):
+            return False
+        form = self.plan.value(mask, self.dimensions).form
+        return form is None or not form.constant
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class MovingAccess:
+    """An access by one index that grows by a constant from one iteration of a loop to the next.
+
+    Attributes:
+      op: the operation.
+      reference: to its elements in the first iteration.
+      move: how much further it begins in each iteration.
+      chunk: the work-groups that take part.
+    """
+
+    op: Op
+    reference: Reference
+    move: int
+    chunk: Chunk
+
+    @functools.cached_property
+    def first(self) -> StridedWindow | None:
+        """The window of the first iteration."""
+        return strided_windows.of_reference(self.reference, self.chunk)
+
+    @property
+    def proved(self) -> bool:
+        """Whether it is known to be within bounds."""
+        return self.reference.address.proved
+
+    @property
+    def checkable(self) -> bool:
+        """Whether the program itself may find, once for all iterations, that it is within bounds."""
+        may = strided_windows.may_be_checked
+        return self.first is not None and may(self.reference, self.first, self.chunk)
+
+    def trusted(self) -> "MovingAccess":
+        """The same where somebody has looked and found it to be within bounds."""
+        address = self.reference.address.trusted()
+        return dataclasses.replace(self, reference=dataclasses.replace(self.reference, address=address))
+
+    def along(self, turns: int) -> Axis:
+        """So many iterations, as an axis of addresses."""
+        return Axis(turns, self.move)
+
+    def window(self, turns: int) -> StridedWindow | None:
+        """The window of so many iterations."""
+        if self.reference.is_empty:
+            return None
+        return strided_windows.of_reference(self.reference, self.chunk, self.along(turns))
+
+    def filled(self, turns: int) -> StridedWindow | None:
+        """The window that the stores of so many iterations fill, if they do."""
+        window = self.window(turns) if self.move and self.proved else None
+        return window if window is not None and window.writable(self.reference.masked) else None
+
+
+def moves(body: Region, plan: Plan) -> dict[int, int]:
+    """For the number of each access by one index how much that grows from one iteration of a loop to the next.
+
+    Args:
+      body: the loop's, whose inputs are carries.
+      plan: its analysis.
+    """
+    growth: dict[Any, int] = dict.fromkeys(body.seen, 0)
+    for v, out in zip(body.inputs, body.outputs, strict=False):
+        step = 0 if out is v else induction.increment(body, v, out)
+        if step is not None and (not step or out in plan.bases):
+            growth[v] = step
+    found: dict[int, int] = {}
+    for number, op in enumerate(body.ops):
+        if op.name in ops.ACCESSES:
+            step = _growth(op.operands[1], growth)
+            if step is not None and op.attributes["access"].rank == 1:
+                found[number] = step
+        elif (step := _result(op, growth)) is not None and (not step or op.results[0] in plan.bases):
+            # A base that comes from other bases is that of an exact result, which neither wraps nor rounds.
+            growth |= dict.fromkeys(op.results, step)
+    return found
+
+
+def _result(op: Op, growth: Mapping[Any, int]) -> int | None:
+    """How much the results of an operation grow in each iteration; None if that is not known."""
+    name, steps = op.name, [_growth(a, growth) for a in op.used]
+    if op.name in (ops.LOCAL_ID, ops.GROUP_ID):
+        return 0
+    if op.name in ops.LANGUAGE or None in steps:
+        return None
+    known = [step for step in steps if step is not None]
+    if name in ("add", "sub"):
+        return known[0] + (known[1] if name == "add" else -known[1])
+    if name in ("broadcast_in_dim", "reshape", "squeeze", "convert_element_type"):
+        return known[0]
+    if name == "mul" and (factors := [(k, a) for k, a in enumerate(op.operands) if isinstance(a, Constant)]):
+        number, factor = factors[-1]
+        return known[1 - number] * int(factor.array) if factor.dtype.kind in "iu" and not factor.ndim else None
+    return None if any(known) else 0
+
+
+def _growth(value: Value, growth: Mapping[Any, int]) -> int | None:
+    return 0 if isinstance(value, Constant) else growth.get(value)

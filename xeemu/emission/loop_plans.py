@@ -1,0 +1,366 @@
+"""Loop plans: how each counted loop is carried out, as a value that is decided on before anything of it is emitted.
+
+Decided from what is known before the program runs: the loop's body, how the memories are held that it accesses, the
+chunk and its target. What a loop changes beside numbers that grow steadily decides:
+
+- memories that are updated at places that depend on data: all iterations of a block find what to scatter;
+- integers that are combined in any order: all iterations of a block find what to combine;
+- memories that are updated in windows: all iterations of a block find what to write there;
+- else, if all accesses are windows, iterations are emitted one after the other, by blocks that read and write a window
+  of each memory (strip-mining); and if they are not, as they stand.
+"""
+
+import dataclasses
+import math
+from collections.abc import Callable, Collection, Mapping
+
+from xeemu.emission import (
+    batched_updates,
+    independent_loops,
+    iteration_blocks,
+    reduction_loops,
+    reductions,
+    scatter_loops,
+    store_to_load_forwarding,
+    unrolling,
+)
+from xeemu.emission.independent_loops import Placed
+from xeemu.emission.loop_accesses import CountedLoop, MovingAccess
+from xeemu.emission.reduction_loops import Reduced
+from xeemu.emission.scatter_loops import Scattered
+from xeemu.emission.strided_windows import StridedWindow
+from xeemu.ir import ops
+from xeemu.knowledge import analysis
+
+
+@dataclasses.dataclass(frozen=True)
+class OneByOne:
+    """A loop of JAX's, with an iteration of ours in each of its own.
+
+    Attributes:
+      unrolled: iterations that JAX writes one after the other.
+    """
+
+    unrolled: int
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Block:
+    """Iterations that are emitted together.
+
+    Attributes:
+      loads: for the numbers of loads the windows that are read for all of them.
+      updates: for the numbers of updates the windows in which they are made for all of them.
+      in_line: loads whose windows are each read along a line of the memory, see `Iteration`.
+    """
+
+    loads: Mapping[int, StridedWindow]
+    updates: Mapping[int, StridedWindow]
+    in_line: frozenset[int] = frozenset()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Version:
+    """A loop by blocks.
+
+    Attributes:
+      turns: iterations of a block.
+      blocks: for the number of iterations of a block, and of a shorter one at the end, how their accesses are made.
+      trusted, gathered: see `Iteration`.
+    """
+
+    turns: int
+    blocks: Mapping[int, Block]
+    trusted: frozenset[int] = frozenset()
+    gathered: frozenset[int] = frozenset()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Check:
+    """A load of which the program finds before the loop that it stays within bounds.
+
+    Attributes:
+      window: of the first iteration.
+      elements: of the memory.
+      travel: how far the window moves until the last iteration.
+    """
+
+    window: StridedWindow
+    elements: int
+    travel: int
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Versions:
+    """A loop in two versions, of which the program takes one before it begins.
+
+    Attributes:
+      checks: by their numbers the loads that may be out of bounds; none if there is one version only.
+      inside: where all of them stay within bounds, which is where there are none.
+      beyond: where one does not.
+    """
+
+    checks: Mapping[int, Check]
+    inside: Version
+    beyond: Version
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class StripMined:
+    """Iterations that are emitted one after the other, by blocks."""
+
+    versions: Versions
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Batched:
+    """Iterations of a block that find together what they leave in what the loop carries.
+
+    Attributes:
+      updated: what becomes of each carry that does not grow steadily, by its number.
+      growth: for the numbers of the others how much they grow.
+      versions: of the loop.
+      rows: whether an iteration has a single element, and a block is a row of such (see `reductions`).
+      unrolled: blocks that are emitted one after the other.
+      sub_chunks: parts of the groups that go their own ways (see `sub_chunks`).
+    """
+
+    updated: Mapping[int, Reduced | Placed | Scattered]
+    growth: Mapping[int, int]
+    versions: Versions
+    rows: bool = False
+    unrolled: int = 1
+    sub_chunks: int = 1
+
+
+LoopPlan = OneByOne | StripMined | Batched
+
+
+def of_loop(loop: CountedLoop) -> LoopPlan:
+    """How a loop is carried out of which nobody watches the iterations, and that gives nothing but what it carries."""
+    if (scattered := _scattered(loop)) is not None:
+        return scattered
+    turns = unrolling.factor(loop)
+    if (reduced := _reduced(loop, streams=turns > 1)) is not None:
+        return reduced
+    return _strip_mined(loop, turns) if turns > 1 else _placed(loop) or OneByOne(1)
+
+
+def as_it_stands(loop: CountedLoop) -> OneByOne:
+    """How a loop is carried out whose iterations somebody watches, or that gives something of each."""
+    return OneByOne(min(unrolling.factor(loop), loop.chunk.target.watched_iterations))
+
+
+def _by_blocks(loop: CountedLoop, turns: int, block: Callable[[int], Block]) -> Mapping[int, Block]:
+    """For each number of iterations that a block has how it is emitted."""
+    full, rest = divmod(loop.length, turns)
+    return {n: block(n) for n in (turns if full else 0, rest) if n}
+
+
+def _single(version: Version) -> Versions:
+    return Versions({}, version, version)
+
+
+# --- Memories updated at places that depend on data ---
+
+
+def _scattered(loop: CountedLoop) -> Batched | None:
+    """A loop that only updates memories at such places."""
+    chunk, items = loop.chunk, loop.chunk.geometry.items
+    updates = None if loop.promoted else scatter_loops.of_loop(loop.scan, loop.plan, items)
+    if updates is None:
+        return None
+    often = scatter_loops.updates_often(loop.scan, loop.plan, updates, items, chunk.target.blocks.often)
+    turns = max(1, -(-loop.length // max(1, -(-loop.length // chunk.turns))))
+    version = Version(turns, _by_blocks(loop, turns, lambda _: Block({}, {})))
+    return Batched(updates, loop.growth, _single(version), sub_chunks=chunk.sub_chunks if often else 1)
+
+
+# --- Integers combined in any order ---
+
+
+def _reduced(loop: CountedLoop, streams: bool) -> Batched | None:
+    """A loop that only reduces, if blocks are worth while; `streams` if it could be strip-mined."""
+    turns, rows = _reduced_turns(loop, streams)
+    updated = reduction_loops.of_loop(loop) if turns > 1 else None
+    if updated is None:
+        return None
+    windows = _loaded(loop, turns)
+    loads = [n for n, op in enumerate(loop.body.ops) if op.name == ops.LOAD]
+    target = loop.chunk.target
+    if streams and target.gathers_one_by_one and not all(n in windows or loop.moves.get(n) == 0 for n in loads):
+        return None
+    doubted = {n: loop.moving[n] for n in windows if not loop.moving[n].proved}
+    most = max(1, min(target.blocks.unrolled, target.blocks.largest_unrolled // len(loop.body.ops)))
+
+    def version(dropped: frozenset[int]) -> Version:
+        kept = windows.keys() - dropped
+        return Version(turns, _by_blocks(loop, turns, lambda n: Block(_loaded(loop, n, kept), {})))
+
+    versions = _versions(loop, doubted, version(frozenset()), lambda: version(frozenset(doubted)))
+    return Batched(updated, loop.growth, versions, rows, 1 if rows else most)
+
+
+def _reduced_turns(loop: CountedLoop, streams: bool) -> tuple[int, bool]:
+    """Iterations of a block, 1 if blocks are not worth while, and whether these are single elements in a row."""
+    target, size = loop.chunk.target, _size(loop)
+    figures = target.blocks
+    if size.lanes > (figures.most_streamed_lanes if streams else figures.most_lanes):
+        return 1, False
+    changed = [v for k, v in enumerate(loop.body.inputs) if k not in loop.growth]
+    if target.reduces_slowly and size.lanes == 1 and all(reductions.takes(v.dtype) for v in changed):
+        fuses = len(changed) == 1 and _fuses(loop)
+        most = figures.row if fuses else size.turns(figures.row, loop)
+        if row := reductions.longest(min(most, loop.length)):
+            return row, True
+    most = min(size.turns(figures.reduced_elements, loop), loop.length)
+    return iteration_blocks.evenly(loop.length, most) if most >= figures.fewest_reduced else 1, False
+
+
+def _fuses(loop: CountedLoop) -> bool:
+    """Whether a compiler makes one pass of all that a loop loads, computes and reduces, and needs no memory for it.
+
+    It does so for a single result of elements that lie side by side, within bounds.
+    """
+    loads = ((n, op) for n, op in enumerate(loop.body.ops) if op.name == ops.LOAD)
+    return all(
+        abs(loop.moves.get(n, 2)) < 2 and not analysis.doubted(op, loop.plan, loop.dimensions) for n, op in loads
+    )
+
+
+# --- Memories updated in windows ---
+
+
+def _placed(loop: CountedLoop) -> Batched | None:
+    """A loop whose iterations only update elements of their own, if blocks are worth while and windows hold these."""
+    figures = loop.chunk.target.blocks
+    most = min(_size(loop).turns(figures.spread_elements, loop), loop.length)
+    turns = iteration_blocks.evenly(loop.length, most) if most >= figures.fewest_spread else 1
+    updated = independent_loops.of_loop(loop) if turns > 1 else None
+    if updated is None:
+        return None
+    numbers = [placed.number for placed in updated.values()]
+    proved = frozenset(n for n, access in loop.moving.items() if access.proved)
+
+    def block(turns: int) -> Block:
+        windows = {n: _updated(loop.moving[n], turns) for n in numbers if n in loop.moving}
+        return Block(_loaded(loop, turns, proved), {n: w for n, w in windows.items() if w is not None})
+
+    blocks = _by_blocks(loop, turns, block)
+    if any(each.updates.keys() != set(numbers) for each in blocks.values()):
+        return None
+    return Batched(updated, loop.growth, _single(Version(turns, blocks)))
+
+
+def _updated(access: MovingAccess, turns: int) -> StridedWindow | None:
+    """The window in which updates of so many iterations are made, if one holds them and their order does not count."""
+    return batched_updates.window(access.reference, ops.operation(access.op), access.along(turns), access.chunk)
+
+
+# --- Windows alone ---
+
+
+def _strip_mined(loop: CountedLoop, turns: int) -> StripMined:
+    """A loop that goes on by so many iterations at a time."""
+    held = {n: access for n, access in _loads(loop).items() if access.reference.storage.space != "private"}
+    doubted = {n: access for n, access in held.items() if not access.proved and access.checkable}
+    inside = {n: access.trusted() for n, access in held.items() if access.proved or n in doubted}
+    outside = {n: access for n, access in inside.items() if n not in doubted}
+
+    def version() -> Version:
+        blocks = _by_blocks(loop, turns, lambda n: _strip(loop, inside, n))
+        return Version(turns, blocks, trusted=frozenset(inside))
+
+    beyond = Version(1, {1: _strip(loop, outside, 1)}, trusted=frozenset(outside), gathered=frozenset(doubted))
+    return StripMined(_versions(loop, doubted, version(), lambda: beyond))
+
+
+def _strip(loop: CountedLoop, loads: Mapping[int, MovingAccess], turns: int) -> Block:
+    """So many iterations, of which some loads are known to be within bounds."""
+    recalled = _recalled(loop)
+    windows = {n: access.first for n, access in loads.items() if n not in recalled}
+    in_line = {n: window for n, window in windows.items() if window is not None and window.axis is not None}
+    shared = {n: window for n, window in in_line.items() if turns > 1 and _is_shared(window, loads[n], turns)}
+    stores = {n: access for n, access in loop.moving.items() if access.op.name == ops.STORE}
+    filled = {n: window for n, access in stores.items() if (window := access.filled(turns)) is not None}
+    return Block(shared, filled, frozenset(in_line.keys() - shared.keys()))
+
+
+def _recalled(loop: CountedLoop) -> frozenset[int]:
+    """The loads that may take what a store before the loop has left."""
+    found = store_to_load_forwarding.of_body(loop.body, loop.plan, loop.chunk.geometry)
+    return frozenset(n for n in found if loop.plan.values[loop.body.ops[n].operands[0]] in loop.remembered)
+
+
+def _is_shared(window: StridedWindow, access: MovingAccess, turns: int) -> bool:
+    """Whether iterations read one window for all of them, which the compiler keeps at hand.
+
+    On a CPU many work-items take up to twice as long with one.
+    """
+    assert window.axis is not None
+    figures, reach = access.chunk.target.windows, abs(access.along(turns).reach)
+    longest = max(figures.longest_streamed * window.sizes[window.axis], figures.short_streamed)
+    return reach <= longest and not access.chunk.many
+
+
+# --- What several of them ask ---
+
+
+def _loads(loop: CountedLoop) -> Mapping[int, MovingAccess]:
+    """By number the loads that move steadily, or not at all."""
+    found = loop.moving.items()
+    return {n: access for n, access in found if access.op.name == ops.LOAD and not access.reference.is_empty}
+
+
+def _loaded(loop: CountedLoop, turns: int, some: Collection[int] | None = None) -> Mapping[int, StridedWindow]:
+    """For loads that move, or some of them, the windows of so many iterations, if they are or may be within bounds."""
+    chosen = {n: a for n, a in _loads(loop).items() if a.move and a.first is not None and (some is None or n in some)}
+    windows = {n: access.window(turns) for n, access in chosen.items() if access.proved or access.checkable}
+    return {n: window for n, window in windows.items() if window is not None}
+
+
+def _versions(
+    loop: CountedLoop, doubted: Mapping[int, MovingAccess], inside: Version, beyond: Callable[[], Version]
+) -> Versions:
+    """A loop in two versions, if the program has to find out which of some loads are within bounds, and one may be."""
+    if not doubted:
+        return _single(inside)
+    checks = {n: _check(access, loop.length) for n, access in doubted.items()}
+    outside = beyond()
+    may_fit = all(check.window.may_fit(check.elements, check.travel) for check in checks.values())
+    return Versions(checks, inside, outside) if may_fit else _single(outside)
+
+
+def _check(access: MovingAccess, length: int) -> Check:
+    assert access.first is not None
+    return Check(access.first, access.reference.storage.held_elements, access.move * (length - 1))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Size:
+    """How much an iteration computes.
+
+    Attributes:
+      lanes: elements of its largest value.
+      bytes: of all its values.
+    """
+
+    lanes: int
+    bytes: int
+
+    def turns(self, elements: int, loop: CountedLoop) -> int:
+        """Iterations of a block of which no value has more elements, and for which there is memory."""
+        return min(elements // self.lanes, loop.chunk.spare_bytes // max(self.bytes, 1))
+
+
+def _size(loop: CountedLoop) -> _Size:
+    body, plan, chunk = loop.body, loop.plan, loop.chunk
+    values = [v for op in body.ops for v in op.results if not plan.values[v].space]
+    sizes = [math.prod(v.shape) * (chunk.count if plan.values[v].varying else 1) for v in values]
+    lanes = max(1, *sizes) if sizes else 1
+    bytes_each = sum(n * v.dtype.itemsize for n, v in zip(sizes, values, strict=True))
+    # Windows have elements that are not used.
+    widest = chunk.target.windows.widest
+    memories = [(body.ops[n].operands[0], move) for n, move in loop.moves.items()]
+    bytes_each += sum(min(abs(move), widest * lanes) * m.dtype.itemsize for m, move in memories)
+    return _Size(lanes, bytes_each)

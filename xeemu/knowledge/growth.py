@@ -1,0 +1,171 @@
+"""Growth: how a value changes along an axis, and the result of an operation by how its operands do."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from xeemu.knowledge import expressions, intervals
+from xeemu.knowledge.expressions import ELEMENT, TABLE, Axis, Expression
+
+
+class Step(NamedTuple):
+    """A value's growth along an axis.
+
+    Attributes:
+      period: number of indices, at least 1.
+      delta: growth over a period: an int, or int64 for each element of the value.
+    """
+
+    period: int
+    delta: Any
+
+    @property
+    def still(self) -> bool:
+        """Whether the value only repeats."""
+        return not np.any(self.delta)
+
+    def over(self, period: int) -> Any:
+        """Growth over a multiple of the period."""
+        return self.delta * (period // self.period)
+
+    def repeats(self, modulus: int) -> int | None:
+        """The indices after which all elements have grown by one multiple of a number; None if they never do."""
+        growth = np.unique(self.delta)
+        return self.period * (modulus // math.gcd(modulus, int(growth[0]))) if len(growth) == 1 else None
+
+    def common(self, modulus: int) -> int:
+        """The greatest common divisor of the growths and a number."""
+        return int(np.gcd.reduce(np.abs(np.asarray(self.delta, np.int64)).reshape(-1), initial=modulus))
+
+
+STILL = Step(1, 0)
+"""Of a value that does not change along the axis."""
+
+Steps = Mapping[Axis, Step]
+"""Of a value, along each axis along which it changes."""
+
+
+def difference(a: Step, b: Step) -> Step:
+    """How the difference of two values grows."""
+    period = math.lcm(a.period, b.period)
+    return Step(period, a.over(period) - b.over(period))
+
+
+# --- Steps of the results of exact operations; None where there is no rule ---
+
+Fixed = Callable[[Expression], np.ndarray | None]
+"""Gives the value of an expression that does not change where the steps hold, else None."""
+
+_Rule = Callable[[Fixed, Expression, Sequence[Step]], Step | None]
+
+
+def _add(_: Fixed, e: Expression, steps: Sequence[Step]) -> Step:
+    period = math.lcm(*(step.period for step in steps))
+    return Step(period, sum(step.over(period) for step in steps))
+
+
+def _mul(fixed: Fixed, e: Expression, steps: Sequence[Step]) -> Step | None:
+    for number, step in enumerate(steps):
+        factor = fixed(e.operands[1 - number])
+        if factor is not None:
+            return Step(step.period, _simple(step.delta * factor.astype(np.int64)))
+    return None
+
+
+def _shift_left(fixed: Fixed, e: Expression, steps: Sequence[Step]) -> Step | None:
+    shift = fixed(e.operands[1])
+    return None if shift is None else Step(steps[0].period, _simple(steps[0].delta * (1 << shift.astype(np.int64))))
+
+
+def _divide(fixed: Fixed, e: Expression, steps: Sequence[Step]) -> Step | None:
+    divisor = _divisor(fixed, e)
+    if divisor is None or not _rounds_down(e):
+        return None
+    period = steps[0].period * (divisor // steps[0].common(divisor))
+    delta = steps[0].over(period) // divisor
+    return Step(period, 0 if e.op == "rem" else delta)
+
+
+def _rounds_down(e: Expression) -> bool:
+    """Whether a quotient is the next lower integer."""
+    numerator = e.operands[0]
+    signed = intervals.of_dtype(f"i{numerator.dtype.itemsize}")
+    if e.op == "shift_right_arithmetic" and numerator.dtype.kind == "i":
+        return True
+    return signed is not None and intervals.within(numerator.interval, (0, signed[1]))
+
+
+def _divisor(fixed: Fixed, e: Expression) -> int | None:
+    """The one positive number by which an operation divides in a box."""
+    by = fixed(e.operands[1])
+    if by is None or not by.size or (by != by.flat[0]).any():
+        return None
+    number = int(by.flat[0])
+    number = 1 << number if e.op.startswith("shift") else number
+    return number if number > 0 else None
+
+
+def _bitwise(fixed: Fixed, e: Expression, steps: Sequence[Step]) -> Step | None:
+    """With a mask below a power of two: what is a multiple of that power passes by (`or`, `xor`) or is lost (`and`)."""
+    if e.dtype == bool:
+        return None
+    for number, step in enumerate(steps):
+        mask = fixed(e.operands[1 - number])
+        if mask is not None and mask.size and int(mask.min()) >= 0:
+            modulus = 1 << int(mask.max()).bit_length()
+            period = step.period * (modulus // step.common(modulus))
+            return Step(period, 0 if e.op == "and" else step.over(period))
+    return None
+
+
+def _same(_: Fixed, e: Expression, steps: Sequence[Step]) -> Step:
+    return steps[0]
+
+
+def _negate(_: Fixed, e: Expression, steps: Sequence[Step]) -> Step:
+    return Step(steps[0].period, -steps[0].delta)
+
+
+def _move(_: Fixed, e: Expression, steps: Sequence[Step]) -> Step:
+    (step,) = steps
+    if np.ndim(step.delta) == 0:
+        return step
+    whole = np.broadcast_to(step.delta, e.operands[0].shape).reshape(-1)
+    return Step(step.period, whole[expressions.places(e)])
+
+
+def _element(fixed: Fixed, e: Expression, steps: Sequence[Step]) -> Step | None:
+    """Elements of an array with equal differences."""
+    array, place = e.operands[0].array, steps[1]
+    differences = np.diff(array.astype(np.int64), axis=0)
+    if not len(differences) or (differences != differences[:1]).any():
+        return None
+    return Step(place.period, _simple(place.delta * differences[0]))
+
+
+def _simple(delta: np.ndarray) -> Any:
+    """An int for an array of equal elements."""
+    flat = np.asarray(delta, np.int64).reshape(-1)
+    return int(flat[0]) if flat.size and (flat == flat[0]).all() else np.asarray(delta, np.int64)
+
+
+RULES: Mapping[str, _Rule] = {
+    "add": _add,
+    "sub": lambda _, e, steps: difference(*steps),
+    "mul": _mul,
+    "neg": _negate,
+    "shift_left": _shift_left,
+    "shift_right_arithmetic": _divide,
+    "shift_right_logical": _divide,
+    "div": _divide,
+    "rem": _divide,
+    "and": _bitwise,
+    "or": _bitwise,
+    "xor": _bitwise,
+    "convert_element_type": _same,
+    ELEMENT: _element,
+    TABLE: _element,
+    **dict.fromkeys(expressions.MOVES, _move),
+}

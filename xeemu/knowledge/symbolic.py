@@ -1,0 +1,165 @@
+"""Symbolic values: what operations give, as expressions of group ids and loop counters where that is known."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from xeemu.ir import control, ops
+from xeemu.ir.program import Op, Region, Value
+from xeemu.knowledge import constant_folding, expressions, induction, intervals, presence, tables
+from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.expressions import Axis, Expression
+from xeemu.knowledge.intervals import Interval
+from xeemu.language.geometry import Geometry
+from xeemu.language.linearity import Allocation
+
+Item = Expression | Allocation
+"""What stands for a value of the program: an expression, or of a memory what it is a version of."""
+
+_LARGEST_CONSTANT = 1 << 20
+
+
+def argument(like: Value, given: Any, interval: Interval | None) -> Expression:
+    """An argument of the kernel, of its number if that is known, else of the interval that it lies in."""
+    if given is None or not _is_integral(like.dtype):
+        return expressions.unknown(like.shape, like.dtype, interval)
+    return expressions.constant(given, like.dtype)
+
+
+def _is_integral(dtype: Any) -> bool:
+    return intervals.of_dtype(dtype) is not None
+
+
+def uniform(geometry: Geometry, groups: Sequence[Axis], plan: Plan, op: Op, operands: Sequence[Item]) -> Expression:
+    """Some or the greatest of work-items' values: of halves of the array element by element, until one is left."""
+    (x, *_), (v,) = operands, op.results
+    count, dtype, interval = math.prod(geometry.local_range), v.dtype, plan.values[v].interval
+    if op.attributes["kind"] == "pick" or not isinstance(x, Expression) or not x.known:
+        return unknown(plan, v)
+    present = presence.of_groups(geometry, groups)
+    if not present.constant:
+        low = 0 if np.dtype(dtype).kind == "b" else np.iinfo(dtype).min
+        least = expressions.constant(np.full(x.shape, low), dtype)
+        x = expressions.apply("select_n", (present, least, x), {}, x.shape, dtype, None, True)
+    x = expressions.apply("reshape", (x,), {"new_sizes": (count,)}, (count,), dtype, x.interval, True)
+    combine = "or" if np.dtype(dtype).kind == "b" else "max"
+    while count > 1:
+        half = -(-count // 2)
+        parts = [_part(x, first, half) for first in (0, count - half)]
+        x, count = expressions.apply(combine, parts, {}, (half,), dtype, x.interval, True), half
+    return expressions.apply("reshape", (x,), {"new_sizes": ()}, (), dtype, interval, True)
+
+
+def group_id(geometry: Geometry, groups: Sequence[Axis], dim: int | None, dtype: Any) -> Expression:
+    """The id of the work-group in a dimension, or its linear id."""
+    strides = geometry.group_strides
+    if dim is not None:
+        strides = tuple(int(d == dim) for d in range(len(strides)))
+    total = expressions.constant(0, np.int64)
+    for axis, stride in zip(groups, strides, strict=True):
+        if stride:
+            total = expressions.add(total, expressions.scale(expressions.of_axis(axis), stride))
+    return _converted(total, dtype)
+
+
+def is_taken(which: Expression, k: int, count: int) -> Expression:
+    """Whether branch `k` is taken; numbers beyond the ends take the branches there."""
+    op = "eq" if 0 < k < count - 1 else "le" if k == 0 else "ge"
+    return expressions.compare(op, which, expressions.constant(k, np.int64))
+
+
+def joined(plan: Plan, which: Expression, v: Value, alternatives: Sequence[Item]) -> Item:
+    """What a branch gives, of the number of the one that is taken and what each gives."""
+    first = alternatives[0]
+    if isinstance(first, Allocation) or all(a is first for a in alternatives):
+        return first
+    cases = [a for a in alternatives if isinstance(a, Expression)]
+    if not all(c.known for c in (which, *cases)) or not intervals.within(which.interval, (0, len(cases) - 1)):
+        return unknown(plan, v)
+    return expressions.apply("select_n", (which, *cases), {}, v.shape, v.dtype, plan.values[v].interval, True)
+
+
+def carried(plan: Plan, body: Region, carries: Sequence[Item], iterations: Expression | None) -> list[Item]:
+    """The carries of a loop after some iterations, or after any number of them (None)."""
+    inputs = body.inputs[: len(carries)]
+    return [
+        start if isinstance(start, Allocation) or out is v else _grown(plan, body, v, out, start, iterations)
+        for start, v, out in zip(carries, inputs, body.outputs, strict=False)
+    ]
+
+
+def _grown(
+    plan: Plan, body: Region, v: Value, out: Value, start: Expression, iterations: Expression | None
+) -> Expression:
+    step = induction.increment(body, v, out)
+    if step is None or iterations is None:
+        return unknown(plan, v)
+    return _converted(expressions.add(start, expressions.scale(iterations, step)), v.dtype)
+
+
+def known_after(plan: Plan, op: Op, items: Sequence[Item]) -> list[Item]:
+    """What a loop leaves: where nothing is known of a value, at least its interval after the loop."""
+    lost = [isinstance(item, Expression) and item.op == expressions.UNKNOWN for item in items]
+    return [unknown(plan, v) if now else item for now, item, v in zip(lost, items, op.results, strict=False)]
+
+
+def element(array: Item, counter: Expression, scan: control.Scan) -> Expression:
+    """What a loop takes of an array in an iteration."""
+    assert isinstance(array, Expression)
+    if scan.reverse:
+        counter = expressions.add(expressions.constant(scan.length - 1, np.int64), expressions.scale(counter, -1))
+    return expressions.element(array, counter)
+
+
+def is_known(item: Item) -> bool:
+    return isinstance(item, Expression) and item.known
+
+
+def constant(array: np.ndarray) -> Expression:
+    if _is_integral(array.dtype) and array.size <= _LARGEST_CONSTANT:
+        return expressions.constant(array)
+    return expressions.unknown(
+        array.shape, array.dtype, intervals.of_array(array) if _is_integral(array.dtype) else None
+    )
+
+
+def unknown(plan: Plan, v: Value) -> Expression:
+    return expressions.unknown(v.shape, v.dtype, plan.values[v].interval)
+
+
+def _converted(value: Expression, dtype: Any) -> Expression:
+    exact = intervals.within(value.interval, intervals.of_dtype(dtype))
+    interval = value.interval if exact else intervals.of_dtype(dtype)
+    params = {"new_dtype": np.dtype(dtype)}
+    return expressions.apply("convert_element_type", (value,), params, value.shape, dtype, interval, exact)
+
+
+def operation(plan: Plan, op: Op, v: Value, operands: Sequence[Item]) -> Expression:
+    """What an operation of JAX gives for one of its results."""
+    name = op.name
+    values = [o for o in operands if isinstance(o, Expression)]
+    if len(values) < len(operands) or not _is_integral(v.dtype) or len(op.results) > 1:
+        return unknown(plan, v)
+    interval = plan.values[v].interval
+    if name == "iota":
+        return constant(constant_folding.iota(op.attributes).astype(v.dtype))
+    if (found := tables.looked_up(op, v, values)) is not None:
+        return found
+    if name == "clamp":
+        low, x, high = values
+        least = expressions.apply("max", (x, low), {}, v.shape, v.dtype, None, True)
+        return expressions.apply("min", (least, high), {}, v.shape, v.dtype, interval, True)
+    bound = intervals.of_op(op, [o.interval for o in values])
+    fits = intervals.within(bound, intervals.of_dtype(v.dtype))
+    exact = ops.of(op).fits or fits
+    # The launch's scalars and the loops' counters are known here, and not to the analysis.
+    if fits and intervals.within(bound, interval):
+        interval = bound
+    return expressions.apply(name, values, op.attributes, v.shape, v.dtype, interval, exact)
+
+
+def _part(x: Expression, first: int, count: int) -> Expression:
+    params = {"start_indices": (first,), "limit_indices": (first + count,), "strides": None}
+    return expressions.apply("slice", (x,), params, (count,), x.dtype, x.interval, True)
