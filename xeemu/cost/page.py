@@ -73,7 +73,7 @@ def _verdict(report: "Report") -> dict[str, str]:
     return {
         "sizes": sizes,
         "file": os.path.basename(report.file),
-        "time": f"{report.limit} {figures.seconds(report.time_s)}".strip(),
+        "time": text.duration(report),
         "cycles": figures.number(report.cycles),
         "bound": "" if binding is None else f"{figures.number(binding.work)} {binding.unit}",
         "occupancy": figures.percent(occupancy.fraction if occupancy else None),
