@@ -14,7 +14,6 @@ PIPES: tuple[Mapping[str, str], ...] = (
     {"f64": "fp64_lanes_per_cycle"},
     {
         "i32": "int32_lanes_per_cycle",
-        "address": "int32_lanes_per_cycle",
         "i32mul": "int32_multiply_lanes_per_cycle",
         "i64mul": "int64_multiply_lanes_per_cycle",
     },
@@ -23,8 +22,9 @@ PIPES: tuple[Mapping[str, str], ...] = (
 )
 """The classes of each pipe, and the figure that says how many work-items start one in a cycle of an Xe core."""
 
-# Classes that only take their slot of the issue.
-_WITHOUT_LANES = ("memory", "barrier", "fence", "control")
+# Classes that only take their slot of the issue. An address is computed on whichever pipe has room: NVIDIA's compiler
+# divides additions between that of integers and that of multiply-adds.
+_WITHOUT_LANES = ("memory", "address", "barrier", "fence", "control")
 
 CLASSES: tuple[str, ...] = (*(name for pipe in PIPES for name in pipe), *_WITHOUT_LANES)
 """The classes of instructions."""
