@@ -3,6 +3,7 @@ hard XLA tries: three quarters of the tests' time went into compiling what then 
 """
 
 import collections
+import gc
 import os
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import jax
 import pytest
 
 # Cases of a test that a run takes which is not thorough.
-_CASES = 4
+_CASES = 3
 
 # What XLA does less of unless --optimize is given; results must not depend on it.
 _EFFORT = (
@@ -22,8 +23,8 @@ _EFFORT = (
     "--xla_cpu_parallel_codegen_split_count=1",
 )
 
-hypothesis.settings.register_profile("xeemu", derandomize=True, deadline=None, print_blob=False)
-hypothesis.settings.load_profile("xeemu")
+hypothesis.settings.register_profile("default", derandomize=True, deadline=None, print_blob=False)
+hypothesis.settings.register_profile("thorough", hypothesis.settings.get_profile("default"))
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -52,8 +53,16 @@ def pytest_itemcollected(item):
         item.add_marker("long")
 
 
+def pytest_collection_finish():
+    """Tests and modules stay to the end; Python need not search them for garbage again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+
+
 @pytest.hookimpl(trylast=True)  # when there is a cache
 def pytest_configure(config):
+    hypothesis.settings.load_profile("thorough" if config.option.thorough else "default")
     if not config.option.optimize and not hasattr(config, "workerinput"):  # workers have the environment
         flags = [flag for flag in _EFFORT if _takes(flag, getattr(config, "cache", None))]
         os.environ["XLA_FLAGS"] = " ".join([*flags, os.environ.get("XLA_FLAGS", "")]).strip()

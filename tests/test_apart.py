@@ -2,6 +2,7 @@
 
 import warnings
 
+import examples
 import jax
 import jax.numpy as jnp
 import launches
@@ -138,7 +139,7 @@ def several(wg, x, y, *, spans, other, private):
     return y.at[i].set(total ^ tile[lid])
 
 
-@settings(max_examples=12)
+@settings(max_examples=examples.some(12))
 @given(
     st.lists(st.tuples(st.integers(0, 32), st.integers(0, 32), st.integers(0, 32)), min_size=1, max_size=4),
     st.integers(-3, 3),

@@ -296,7 +296,7 @@ class TestRunAll:
 class TestRuns:
     def test_the_fastest_later_run_counts(self):
         e = EXAMPLES["reduction_atomics_buffer"]
-        run = runs.run(e, (10,), "max1550", repeat=3, verify=True)
+        run = runs.run(e, (10,), runs.Way("max1550", repeat=3))
         assert run.size == (10,)
         assert run.time_s == run.again_s
         assert run.first_s > 0
@@ -304,7 +304,7 @@ class TestRuns:
         assert run.verdict.agrees
 
     def test_a_single_run_counts_with_its_compilation(self):
-        run = runs.run(EXAMPLES["reduction_atomics_buffer"], None, "max1550", repeat=0, verify=False)
+        run = runs.run(EXAMPLES["reduction_atomics_buffer"], None, runs.Way("max1550", repeat=0, verify=False))
         assert run.again_s is None
         assert run.time_s == run.first_s
         assert run.verdict.agrees is None
@@ -582,9 +582,9 @@ kernel void racing(global int* a) { a[0] += 1; }
             (("k.cl:scale", "--global", "4", "--static", "N=3"), r"no static parameters; write -DN=3 in --options"),
             (
                 ("k.cl:racing", "--global", "4"),
-                r"takes 1 arguments \(global int\* a\), but got 0; write also --arg zeros",
+                r"takes 1 argument \(global int\* a\), but got 0; write also --arg zeros",
             ),
-            (("k.cl:racing", "--global", "4", "--arg", "zeros:4", "--arg", "1"), r"takes 1 arguments .* but got 2"),
+            (("k.cl:racing", "--global", "4", "--arg", "zeros:4", "--arg", "1"), r"takes 1 argument .* but got 2"),
             (("k.cl:racing", "--global", "4", "--arg", "zeroes:4"), r"for `global int\* a`: it is no number, no array"),
             (("k.cl:racing", "--global", "4", "--arg", "zeros:4:flot"), r"'flot' is no type; the types are bool"),
             (("k.cl:racing", "--global", "4", "--arg", "zeros:4:seed=1"), r"zeros has no seed"),
@@ -678,6 +678,16 @@ int main(int count, char **words) {
         assert code == 1
         assert "main gives 1" in output
         assert "doubled, line 8: error: data-race" in output
+
+    def test_print_what_they_had_printed_before_they_end_with_an_error(self, xeemu, tmp_path):
+        (tmp_path / "mine.cpp").write_text(self.TEXT.replace("return a", 'throw "no"; return a'))
+        code, output, errors = xeemu("program", str(tmp_path / "mine.cpp"), "--options", "-DSUM=0")
+        assert (code, output) == (2, "last 126, 1 words\n")
+        assert errors.startswith('error (kernel): the program ends with an error: throw "no"')
+        with pytest.raises(xe.KernelError) as told:
+            xe.load(tmp_path / "mine.cpp", "-DSUM=0").run()
+        assert told.value.output == "last 126, 1 words\n"
+        assert told.value.__notes__ == ["until then the program had printed:\nlast 126, 1 words\n"]
 
     def test_are_of_sycl_alone(self, xeemu, tmp_path):
         (tmp_path / "mine.cl").write_text("kernel void one(global int *a) { a[0] = 1; }")

@@ -4,6 +4,7 @@ import functools
 import re
 from unittest import mock
 
+import examples
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -296,7 +297,7 @@ FIELD = st.tuples(
 """What is taken of what was taken before, and by how much less the lane or column is that it is compared with."""
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples.some(25))
 @given(FIELD, FIELD, st.sampled_from(["int8", "uint8", "int16", "uint32"]), st.booleans())
 def test_any_fields_are_compared_as_written(low, high, dtype, equal):
     def side(c, field, known):

@@ -3,6 +3,7 @@
 import collections
 import math
 
+import examples
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -572,7 +573,7 @@ RANDOM = settings(derandomize=True, deadline=None, suppress_health_check=list(He
 PROGRAMS = st.one_of(programs.programs(), programs.programs(plain=True))
 
 
-@settings(RANDOM, max_examples=6)
+@settings(RANDOM, max_examples=examples.some(6))
 @given(PROGRAMS)
 def test_what_is_known_of_a_random_program_is_what_a_run_counts(program):
     assert_known_as_counted(program)

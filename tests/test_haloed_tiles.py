@@ -3,6 +3,7 @@
 import itertools
 import math
 
+import examples
 import jax
 import jax.numpy as jnp
 import launches
@@ -47,7 +48,7 @@ def covers(draw):
 
 
 @given(covers())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples.some(30), deadline=None)
 def test_tiles_at_the_edge_of_a_memory(drawn):
     shape, counts, steps, tile, sizes, margins, starts = zip(*drawn, strict=True)
     data = np.arange(math.prod(shape), dtype=np.int32)
@@ -90,7 +91,7 @@ def frames(x, groups, size, hop, first, blank):
     odd=st.booleans(),
     memory_bytes=st.sampled_from(CHUNKS),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples.some(25), deadline=None)
 def test_frames_wherever_they_lie(size, hop, first, length, guard, odd, memory_bytes):
     groups, x = 24, np.arange(length, dtype=np.int32)
     launch = xe.launch(framed, xe.NDRange(groups * size, size), memory_bytes=memory_bytes)

@@ -5,6 +5,7 @@ elements of the same array, where it sees the two in different shapes: a store o
 and a loop that looks at what a second store has left were enough.
 """
 
+import examples
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -116,7 +117,7 @@ SIZES, RESULTS, GROUPS = (
 )
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples.some(15))
 @given(st.lists(STEPS, min_size=1, max_size=4), SIZES, RESULTS, GROUPS)
 def test_memories_hold_what_was_stored(steps, size, result, groups):
     compare(steps, size, result, groups)

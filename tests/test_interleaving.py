@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import examples
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -217,7 +218,7 @@ def assert_program_agrees(program: programs.Program, key: int) -> None:
     assert_as_the_oracle_says(program, launch(*program.arguments))
 
 
-@settings(LAW, max_examples=3)
+@settings(LAW, max_examples=examples.some(3))
 @given(programs.programs(), st.sampled_from(KEYS))
 def test_programs_without_races_mean_what_the_oracle_says(program, key):
     assume(does_not_tell_orders(program))

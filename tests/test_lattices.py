@@ -2,6 +2,7 @@
 
 import itertools
 
+import examples
 import jax
 import numpy as np
 import pytest
@@ -42,7 +43,7 @@ def test_a_pattern_that_is_none(pattern):
     assert lattices.of_pattern(np.array(pattern)) is None
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
+@settings(derandomize=True, deadline=None, max_examples=examples.some(150))
 @given(AXES)
 def test_elements_and_windows_are_those_of_numpy(axes):
     pattern = addresses(axes)

@@ -5,6 +5,7 @@ from typing import Any
 from unittest import mock
 
 import chex
+import examples
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -45,7 +46,7 @@ def assert_as_the_oracle_says_in_chunks(program: programs.Program, groups: int) 
         assert_as_the_oracle_says(program, launched(program))
 
 
-@settings(LAW, max_examples=80)
+@settings(LAW, max_examples=examples.some(80))
 @given(programs.programs())
 def test_programs_mean_the_same_in_every_order_of_the_groups(program):
     backwards = range(math.prod(program.group_range))[::-1]
@@ -53,7 +54,7 @@ def test_programs_mean_the_same_in_every_order_of_the_groups(program):
 
 
 @pytest.mark.optimized
-@settings(LAW, max_examples=30)
+@settings(LAW, max_examples=examples.some(30))
 @given(programs.programs())
 def test_the_emulator_agrees_with_the_oracle(program):
     assert_as_the_oracle_says(program, launched(program))
@@ -73,7 +74,7 @@ def test_the_emulator_agrees_with_the_oracle_on_many_programs(program, chunk):
     assert_as_the_oracle_says_in_chunks(program, chunk)
 
 
-@settings(LAW, max_examples=15)
+@settings(LAW, max_examples=examples.some(15))
 @given(programs.programs(), st.data())
 def test_chunks_of_any_size_change_nothing(program, data):
     groups = math.prod(program.group_range)
@@ -117,14 +118,14 @@ def test_deterministic_float_atomics_round_in_the_order_of_the_work_items(op, ch
     np.testing.assert_array_equal(total, expected)
 
 
-@settings(LAW, max_examples=8)
+@settings(LAW, max_examples=examples.some(8))
 @given(programs.programs(types=programs.NARROW_TYPES))
 def test_jit_changes_nothing(program):
     call = xe.launch(programs.kernel(program), program.nd_range, device=programs.DEVICE)
     chex.assert_trees_all_equal(jax.jit(call)(*program.arguments), call(*program.arguments), strict=True)
 
 
-@settings(LAW, max_examples=12)
+@settings(LAW, max_examples=examples.some(12))
 @given(programs.programs(), st.data())
 def test_permuting_the_groups_changes_nothing(program, data):
     order = data.draw(st.permutations(range(math.prod(program.group_range))), label="order")

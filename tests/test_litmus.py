@@ -609,7 +609,7 @@ REFUSED = [
     (lambda: litmus("t", [[litmus.fence()]]), "without a location"),
     (lambda: litmus("t", _many(32)), "33 events, .* at most 32"),
     (lambda: litmus("t", [[x.store(1)]], "devcie"), r"positions 'devcie' \(did you mean 'device'\?\)"),
-    (lambda: litmus("t", [[x.store(1)]], [(0, 0, 0), (0, 0, 1)]), "2 positions for 1 work-items"),
+    (lambda: litmus("t", [[x.store(1)]], [(0, 0, 0), (0, 0, 1)]), "2 positions for 1 work-item"),
     (lambda: litmus("t", [[x.store(1)]], [(0, 0)]), r"the position \(0, 0\); give \(device, work-group, sub-group\)"),
     (lambda: litmus("t", [[x.store(1)]], [(0, 0, -1)]), r"a work-item at \(0, 0, -1\); .* whole numbers from 0"),
     (lambda: litmus("t", [[x.store("r0")]]), "uses the register 'r0' in 'x = r0' without having loaded it"),

@@ -9,6 +9,7 @@ import functools
 import itertools
 from typing import Any
 
+import examples
 import jax.numpy as jnp
 import launches
 import numpy as np
@@ -289,7 +290,7 @@ def check(loop: Loop, way: Any) -> None:
         np.testing.assert_array_equal(own, other)
 
 
-@settings(LAW, max_examples=12)
+@settings(LAW, max_examples=examples.some(12))
 @given(loops(), st.sampled_from(WAYS))
 def test_loops_agree_with_a_scalar_program(loop, way):
     check(loop, way)

@@ -1,5 +1,6 @@
 """What a notebook shows of each value that a user gets: tables in a style of their own, or text without Jinja."""
 
+import linecache
 import re
 
 import jax
@@ -93,3 +94,39 @@ def test_parts_without_content_are_left_out():
     assert text.count("<table") == text.count("<p>") == 1
     assert '<td data-number="7.0">7 ~</td>' in text
     assert '<td class="text">x</td>' in text
+
+
+CELL = """
+@xe.kernel
+def looked_up(wg, places, x, out):
+    i = wg.global_id()
+    tile = wg.local(wg.size, x.dtype)
+    tile = tile.at[wg.local_id()].set(x[places[i]])
+    return out.at[i].set(tile[wg.size - 1 - wg.local_id()])
+"""
+
+
+def test_headings_name_the_cell_of_a_kernel_and_verdicts_what_is_not_known():
+    file = "/scratch/ipykernel_71/4217132076.py"  # as Jupyter calls a cell, by a hash of its text
+    linecache.cache[file] = len(CELL), None, CELL.splitlines(keepends=True), file
+    exec(compile(CELL, file, "exec"), made := {"xe": xe})
+    arrays = np.zeros(64, np.int32), np.zeros(64, np.float32), np.zeros(64, np.float32)
+    estimate, findings, inspection = (
+        launch(made["looked_up"], SIZES)(*arrays) for launch in (xe.estimate, xe.check, xe.inspect)
+    )
+    program = xe.trace(made["looked_up"], SIZES)(*arrays)
+    pages = estimate.to_html(), findings[1].to_html(), inspection.to_html(), program._repr_html_()
+    assert [re.sub(r"<[^>]*>", "", page).count("4217132076") for page in pages] == [0, 0, 0, 0]
+    assert "4217132076.py" not in str(estimate)
+    assert "costs depends on data" in str(estimate)
+    assert "costs depends on data: xe.profile(...) counts it" in pages[0]
+
+
+def test_a_prompt_shows_texts_that_can_be_read():
+    arrays = np.zeros(64, np.float32), np.zeros(64, np.float32)
+    report, findings = xe.estimate(reverse, SIZES, device="a770")(*arrays), xe.check(reverse, SIZES)(*arrays)[1]
+    table = xe.tune(reverse, {"global_size": 64, "local_size": [16, 32]})(*arrays)
+    assert re.fullmatch(r"<Report of reverse on a770: at least \d+(\.\d+)? ns, bound by \w+>", repr(report))
+    assert repr(xe.trace(reverse, SIZES)(*arrays)) == "<Program of reverse, nd-range 64>"
+    assert (repr(findings), repr(table)) == (str(findings), str(table))
+    assert repr(report.diff(report)) == "no figure differs"

@@ -162,3 +162,45 @@ def test_what_nobody_uses_goes_but_for_loops_that_may_not_end():
         "store out[v1] v1",
         "return out",
     ]
+
+
+@xe.kernel
+def accumulated(wg, x, out):
+    """A memory that a loop accesses at one place, under a mask, and that a barrier orders with another one."""
+    lid = wg.local_id()
+    total, other = wg.local(64, jnp.int32), wg.local(16, jnp.int32)
+
+    def add(k, both):
+        total, other = both
+        total = total.at[4 * lid].set(total[4 * lid] + x[k], where=x[lid] > k)
+        return wg.barrier(total, other.at[lid ^ k].set(lid))
+
+    total, other = lax.fori_loop(0, 8, add, (total, other))
+    return out.at[lid].set(total[4 * lid] + other[lid])
+
+
+def test_a_memory_that_a_loop_accesses_at_one_place_is_a_value_in_it():
+    got = text(accumulated, "promote_memories")
+    loop = next(k for k, row in enumerate(got) if row.startswith("loop"))
+    assert got[loop - 2 : loop + 18] == [
+        "v2 = constant i32[16]",
+        "v3:i32[16] = load total[v2]",
+        "loop 8 times, v4 from 0, v5 from v3:",
+        "  v6:i32 = v4 + 1",
+        "  v7:i32[16] = 4 * v1",
+        "  v8:i32[16] = 4 * v1",
+        "  v9:i32 = load x[v4]",
+        "  v10:i32[16] = v5 + v9",
+        "  v11:i32[16] = load x[v1]",
+        "  v12:i32 = i32(v4)",
+        "  v13:bool[16] = v11 > v12",
+        "  v14:i32[16] = where v13 then v10 else v5",
+        "  v15:i32 = i32(v4)",
+        "  v16:i32[16] = v1 ^ v15",
+        "  store other[v16] v1",
+        "  group barrier (other)",
+        "  v4 = v6",
+        "  v5 = v14",
+        "store total[v2] v5",
+        "v17:i32[16] = 4 * v1",
+    ]

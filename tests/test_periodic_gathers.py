@@ -2,6 +2,7 @@
 
 from unittest import mock
 
+import examples
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -58,7 +59,7 @@ def launched(index, table, items=ITEMS, groups=GROUPS, memory_bytes=None, local=
     return launch(table, np.zeros(count, np.int32)), expected
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples.some(25), deadline=None)
 @given(st.integers(1, 200), st.integers(0, 9), st.booleans(), st.integers(0, 300), st.integers(1, 64), st.booleans())
 def test_lookups_are_those_of_a_gather(divisor, offset, backwards, shift, items, local):
     table = RNG.integers(0, 1000, divisor + offset, np.int32)

@@ -4,6 +4,7 @@ import collections
 import itertools
 import math
 
+import examples
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -237,7 +238,7 @@ def reduced(seen, modulus):
     return result
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples.some(300))
 @given(INTEGERS, comparisons(INTEGERS), RANGES, st.sampled_from([1, 4, 16]), st.sampled_from([1, 20, 10**6]))
 def test_representatives_stand_for_every_point(index, mask, box, modulus, few):
     def examine(inside):

@@ -5,6 +5,7 @@ import json
 import math
 
 import chex
+import examples
 import jax
 import jax.numpy as jnp
 import measured
@@ -402,6 +403,7 @@ def _splitmix64(x):
     return z ^ (z >> np.uint64(31))
 
 
+@pytest.mark.thorough
 def test_histogram_slm_takes_the_passes_that_a_gpu_counted():
     kernel = kernels.example("histogram_slm").kernel
     rows = [(row, p) for row, p in _of("hist_slm", 1) if p["data"] == "uniform" and p["bins"] == "256"]
@@ -423,7 +425,7 @@ def test_histogram_slm_takes_the_passes_that_a_gpu_counted():
 # --- Random programs ---
 
 
-@settings(derandomize=True, deadline=None, max_examples=3, suppress_health_check=list(HealthCheck))
+@settings(derandomize=True, deadline=None, max_examples=examples.some(3), suppress_health_check=list(HealthCheck))
 @given(st.one_of(programs.programs(), programs.programs(plain=True)))
 def test_profiling_changes_no_result_and_an_estimate_no_count(program):
     kernel, sizes = programs.kernel(program), program.nd_range

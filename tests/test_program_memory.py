@@ -89,6 +89,17 @@ _CASES = {
         sycl::host_accessor h(b);
         std::cout << h[N - 1];""",
     ),
+    "buffer of doubles that are written as they were": (
+        "",
+        """std::vector<double> v(N, 1.0);
+        sycl::buffer b(v);
+        q.submit([&](sycl::handler &h) {
+          sycl::accessor a(b, h, sycl::write_only, sycl::no_init);
+          h.parallel_for(N, [=](sycl::id<1> i) { a[i] = 1.0; });
+        });
+        sycl::host_accessor h(b);
+        std::cout << h[N - 1];""",
+    ),
     "contents that an accessor discards": (
         "uninitialized-read: Or leave out no_init",
         """std::vector<int> v(N, 7);

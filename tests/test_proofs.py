@@ -252,7 +252,11 @@ def of_no_element(wg, x, empty):
         (after_a_counted_loop, xe.NDRange(128, 64), (np.zeros(128, np.int32), np.int32(5)), "data-race", 128),
         (body_and_next_predicate, xe.NDRange(128, 64), (np.zeros(128, np.int32),), "data-race", None),
         (periods_of_different_lengths, xe.NDRange(80, 16), (np.zeros(64, np.int32),), "data-race", None),
-        (periods_of_different_lengths, xe.NDRange(2**26, 16), (np.zeros(2**25, np.int8),), "data-race", None),
+        (periods_of_different_lengths, xe.NDRange(2**22, 16), (np.zeros(2**21, np.int8),), "data-race", None),
+        pytest.param(
+            *(periods_of_different_lengths, xe.NDRange(2**26, 16), (np.zeros(2**25, np.int8),), "data-race", None),
+            marks=pytest.mark.thorough,
+        ),
         (
             written_further_on_by_each_group,
             xe.NDRange(512, 64),

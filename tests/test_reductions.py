@@ -1,5 +1,6 @@
 """Values put together along axes are what NumPy makes of them, whatever their shape."""
 
+import examples
 import jax
 import jax.numpy as jnp
 import launches
@@ -35,7 +36,7 @@ def test_rows(op, dtype, length):
         np.testing.assert_array_equal(found, expected(x, op, (1,)))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples.some(60))
 @given(st.data())
 def test_any_axes(data):
     shape = data.draw(st.lists(st.sampled_from([1, 2, 3, 8, 40, 256, 300]), min_size=1, max_size=4), label="shape")

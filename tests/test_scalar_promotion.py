@@ -1,6 +1,5 @@
 """Memories that a loop uses at one place are carried as values: with the same bits, and only where that is sound."""
 
-import dataclasses
 import functools
 from unittest import mock
 
@@ -14,8 +13,9 @@ from test_update_coalescing import on_a_gpu
 
 import xeemu as xe
 from xeemu import kernels
-from xeemu.emission import scalar_promotion
 from xeemu.knowledge import group_invariant_memory
+from xeemu.launching import preparation
+from xeemu.passes import invariant_places
 
 
 @pytest.fixture(autouse=True)
@@ -47,16 +47,21 @@ def assert_promoted(kernel, nd_range, arguments, static, elements, promoted=True
     ready = prepared(kernel, nd_range, arguments, static)
     assert (elements in {size for loop in carried_sizes(ready, arguments) for size in loop}) != promoted
     outputs = run(ready, arguments)
-    with mock.patch.object(scalar_promotion, "of_loop", return_value={}):
-        plain = run(prepare_again(kernel, nd_range, arguments, static), arguments)
+    with mock.patch.object(invariant_places, "of_loop", return_value={}):
+        again = prepared_again(kernel, nd_range, arguments, static)
+    assert again is not ready
+    plain = run(again, arguments)
     for got, want in zip(outputs, plain, strict=True):
         np.testing.assert_array_equal(got.view(f"u{got.itemsize}"), want.view(f"u{want.itemsize}"))
     return outputs
 
 
-def prepare_again(kernel, nd_range, arguments, static):
-    """A launch that shares nothing that was compiled."""
-    return dataclasses.replace(prepared(kernel, nd_range, arguments, static))
+def prepared_again(kernel, nd_range, arguments, static):
+    """A launch that is prepared anew, and not kept."""
+    preparation._prepared.cache_clear()
+    ready = prepared(kernel, nd_range, arguments, static)
+    preparation._prepared.cache_clear()
+    return ready
 
 
 GROUPS, ITEMS, TURNS = 6, 8, 5
@@ -254,23 +259,52 @@ def test_one_work_item_may_use_scalars_and_arrays():
     np.testing.assert_array_equal(got, e.reference(*inputs))
 
 
-def test_one_work_item_of_a_group_may_do_it_all():
+@pytest.mark.parametrize(
+    "lanes", [[0], [5], [1, 4, 7], [2, 3, 4], [0, 3, 4]], ids=lambda lanes: "-".join(map(str, lanes))
+)
+def test_some_work_items_of_a_group_may_do_it_all(lanes):
+    chosen = np.isin(np.arange(ITEMS), lanes)
+
     @xe.kernel
     def serial(wg, x, out):
-        total = wg.local(3, jnp.int32)
-        first = wg.local_linear_id() == 0
-        total = total.at[1].set(0, where=first)
+        lid, total = wg.local_linear_id(), wg.local(3 * ITEMS, jnp.int32)
+        total = total.at[2 * lid + 1].set(lid, where=chosen)
 
         def add(k, total):
-            old = total.load(1, where=first)
-            return total.at[1].set(old + x[k] * (wg.group_id() + 1), where=first)
+            old = total.load(2 * lid + 1, where=chosen, other=k)
+            total = total.at[2 * lid + 1].set(3 * old + x[k] * (wg.group_id() + 1), where=chosen)
+            return wg.barrier(total)
 
         total = lax.fori_loop(0, x.shape[0], add, total)
-        return out.at[wg.group_id()].set(total.load(1, where=first), where=first)
+        return out.at[wg.global_linear_id()].set(total.load(2 * lid + 1, where=chosen, other=-1))
 
-    x = np.arange(20, dtype=np.int32)
-    (got,) = assert_promoted(serial, xe.NDRange(4 * ITEMS, ITEMS), (x, np.zeros(4, np.int32)), {}, 4 * 3)
-    np.testing.assert_array_equal(got, x.sum() * np.arange(1, 5))
+    x, out = np.arange(20, dtype=np.int32), np.zeros(4 * ITEMS, np.int32)
+    (got,) = assert_promoted(serial, xe.NDRange(4 * ITEMS, ITEMS), (x, out), {}, 4 * 3 * ITEMS)
+    want = np.tile(np.arange(ITEMS, dtype=np.int32), (4, 1))
+    for one in x:
+        want = 3 * want + one * np.arange(1, 5, dtype=np.int32)[:, None]
+    np.testing.assert_array_equal(got.reshape(4, ITEMS), np.where(chosen, want, -1))
+
+
+def test_what_the_others_get_where_some_work_items_load():
+    chosen = np.isin(np.arange(ITEMS), [1, 2, 6])
+
+    @xe.kernel
+    def kernel(wg, x, out):
+        lid, own = wg.local_linear_id(), wg.local(3 * ITEMS, jnp.int32)
+        own = own.at[3 * lid].set(x[lid], where=chosen)
+
+        def turn(k, both):
+            own, total = both
+            total = total + own.load(3 * lid, where=chosen, other=k)
+            return own.at[3 * lid].set(total, where=chosen), total
+
+        own, total = lax.fori_loop(0, 3, turn, (own, jnp.zeros(ITEMS, jnp.int32)))
+        return out.at[wg.global_linear_id()].set(total)
+
+    x, out = np.arange(1, ITEMS + 1, dtype=np.int32), np.zeros(2 * ITEMS, np.int32)
+    (got,) = assert_promoted(kernel, xe.NDRange(2 * ITEMS, ITEMS), (x, out), {}, 2 * 3 * ITEMS)
+    np.testing.assert_array_equal(got, np.tile(np.where(chosen, 4 * x, 3), 2))
 
 
 def test_two_memories_of_which_one_is_carried_as_values():

@@ -373,3 +373,36 @@ def test_updates_of_own_memory_beyond_its_end_are_dropped(items, groups, turns):
     nd_range, out = xe.NDRange(groups * items, items), np.zeros_like(expected)
     np.testing.assert_array_equal(xe.launch(kernel, nd_range)(x, out), expected)
     np.testing.assert_array_equal(on_a_gpu(kernel, nd_range, (x, out)).compiled(x, out)[0], expected)
+
+
+@xe.kernel
+def weighted(wg, x, out, *, rounds, turns):
+    """Bins that grow by a number of each work-item, which the loop around carries as a value and changes."""
+    gid, lid = wg.group_id(), wg.local_id()
+    weight = wg.private(1, jnp.int32).at[0].set(gid + lid)
+    bins = wg.barrier(wg.local(ITEMS, jnp.int32).at[lid].set(0))
+
+    def again(r, state):
+        bins, weight = state
+
+        def turn(k, bins):
+            return bins.atomic[x[(gid * turns + k) * ITEMS + lid] % ITEMS].add(weight[0])
+
+        return lax.fori_loop(0, turns, turn, bins), weight.at[0].set(weight[0] * 3 + r)
+
+    bins, _ = lax.fori_loop(0, rounds, again, (bins, weight))
+    return out.at[gid * ITEMS + lid].set(wg.barrier(bins)[lid])
+
+
+def test_a_memory_that_the_loop_around_carries_as_a_value():
+    groups, rounds, turns = 6, 3, 40
+    x = np.random.default_rng(2).integers(0, 99, groups * turns * ITEMS, dtype=np.int32)
+    expected, lanes = np.zeros((groups, ITEMS), np.int32), np.arange(ITEMS)
+    for gid, places in enumerate(x.reshape(groups, turns, ITEMS) % ITEMS):
+        weight = gid + lanes
+        for r in range(rounds):
+            np.add.at(expected[gid], places, np.broadcast_to(weight, places.shape))
+            weight = weight * 3 + r
+    out, static = np.zeros(groups * ITEMS, np.int32), {"rounds": rounds, "turns": turns}
+    found = xe.launch(weighted, xe.NDRange(groups * ITEMS, ITEMS))(x, out, **static)
+    np.testing.assert_array_equal(np.asarray(found).reshape(groups, ITEMS), expected)

@@ -105,6 +105,7 @@ def test_every_case_is_looked_at(outcomes):
     assert set(outcomes) == {*NAMES, *REFUSED}
 
 
+@pytest.mark.thorough
 def test_two_processes_give_the_bits_of_one_device():
     with socket.socket() as free:
         free.bind(("localhost", 0))

@@ -2,6 +2,7 @@
 
 import itertools
 
+import examples
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -69,7 +70,7 @@ def test_stencils(dimensions, taps, memory_bytes, guarded):
         np.testing.assert_array_equal(found, by_numpy(x, taps[dimensions], other))
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples.some(20))
 @given(
     st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), min_size=1, max_size=6),
     st.sampled_from([None, 1 << 13]),

@@ -221,6 +221,23 @@ def test_a_loop_carries_by_sub_groups_what_it_is_combined_with(nested):
     assert (GROUPS, 4, LANES, COLUMNS) in shapes(check(summed), "scan")
 
 
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_function_that_takes_long_is_computed_by_sub_groups_if_they_share_its_value(shared):
+    """Else a loop that carries by sub-groups what comes of it takes a third longer."""
+
+    def summed(n, g, x, lane):
+        def step(k, a):
+            x_k = g.sub_group.broadcast(x, k)
+            ones = n.exp((x_k if shared else x_k - lane).astype(np.float32) * np.float32(0))
+            return a + (ones.astype(x.dtype) * lane)[..., None]
+
+        return repeated(n, 4, step, n.zeros_like(x[..., None] * columns(n)))
+
+    program = check(summed)
+    assert ((GROUPS, 4, LANES, COLUMNS) in shapes(program, "scan")) == shared
+    assert not shared or shapes(program, "exp") == {(GROUPS, 4, 1)}
+
+
 def test_a_comparison_of_several_fields_is_held_as_the_value_is():
     assert shapes(check(OF_COLUMNS["counted"]), "eq") == {(GROUPS, 4, LANES, COLUMNS)}
 

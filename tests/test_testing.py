@@ -2,6 +2,7 @@
 
 import math
 
+import examples
 import hypothesis
 import jax.numpy as jnp
 import numpy as np
@@ -42,7 +43,7 @@ def test_a_clean_kernel_is_clean_over_any_range(nd_range):
 
 
 @hypothesis.given(xt.nd_ranges(dimensions=1, most_items=64))
-@hypothesis.settings(max_examples=15)
+@hypothesis.settings(max_examples=examples.some(15))
 def test_a_missing_barrier_is_not_clean(nd_range):
     x = np.arange(nd_range.size, dtype=np.int32)
     xt.assert_clean(swap, nd_range, x)

@@ -293,7 +293,7 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("arguments", "static", "message"),
         [
-            ((), {}, "kernel scale takes 1 arguments (x), but got 0"),
+            ((), {}, "kernel scale takes 1 argument (x), but got 0"),
             (([1.0],), {}, "argument x of kernel scale is a list; pass an array"),
             ((X,), {"factor": 1}, "factor is given twice, by keyword and in the space"),
             ((X,), {"factr": 1}, "kernel scale has no static parameter factr"),

@@ -13,9 +13,11 @@ class Error(Exception):
 
     Attributes:
       code: the name of the matching `sycl::errc` enumerator (SYCL 2020, section 4.13.3).
+      output: what a SYCL program that is run as a whole had printed until then.
     """
 
     code: ClassVar[str] = "runtime"
+    output: str = ""
 
 
 class NDRangeError(Error):

@@ -37,6 +37,7 @@ from xeemu.kernels import litmus as litmus_tests
 from xeemu.kernels.example import Example
 from xeemu.launching.arguments import DEFAULT_DEVICE
 from xeemu.memory_model.witness import Witness
+from xeemu.plurals import counted
 from xeemu.sweeps.progress import phase
 
 _DIFFERENT, _FOUND, _REFUSED, _INTERRUPTED = 1, 1, 2, 130  # exit codes
@@ -109,8 +110,8 @@ def _run(given: argparse.Namespace) -> int:
         return _run_all(device, given)
     target = _target(given, options)
     repeat = given.repeat if given.schedule is None else 0
-    key, most = given.schedule, given.max_iterations
-    run = runs.run(target.example, given.size, device, repeat, given.verify, schedule=key, max_iterations=most)
+    way = runs.Way(device, repeat, given.verify, given.schedule, given.max_iterations)
+    run = runs.run(target.example, given.size, way)
     printing.print_run(run, device, "not verified: no reference" if target.bare else run.verdict.text)
     _print_texts(run, device)
     if target.bare or given.show:
@@ -146,7 +147,7 @@ def _run_all(device: Device, given: argparse.Namespace) -> int:
 def _run_of_all(example: Example, device: Device, given: argparse.Namespace, prefix: str) -> str:
     """Runs one example, prints its row and says in a word how it ended."""
     try:
-        run = runs.run(example, None, device, given.repeat, given.verify, prefix)
+        run = runs.run(example, None, runs.Way(device, given.repeat, given.verify), prefix)
     except xe.Error as error:
         printing.say(f"{example.name:25} error ({error.code}): {error}")
         return "refused"
@@ -249,12 +250,17 @@ def _tune(given: argparse.Namespace) -> int:
     shown = table if given.top is None else table.top(given.top)
     _told_or_json(shown, shown.to_dict() if given.json else None)
     if not given.json and (more := len(table) - len(shown)):
-        print(f"\n{more} configurations more, {len(table.invalid) - len(shown.invalid)} of them invalid")
+        print(f"\n{counted(more, 'configuration')} more, {len(table.invalid) - len(shown.invalid)} of them invalid")
     return _REFUSED if len(table.invalid) == len(table) else 0
 
 
 def _program(given: argparse.Namespace) -> int:
-    result = programs.run(given.file, given.arguments, xe.device(given.device), given.options, given.std)
+    try:
+        result = programs.run(given.file, given.arguments, xe.device(given.device), given.options, given.std)
+    except xe.Error as error:
+        if error.output:
+            printing.say(error.output.rstrip("\n"))
+        raise
     printing.say(programs.told(result, given.check))
     return _DIFFERENT if programs.is_faulty(result, given.check) else 0
 

@@ -44,129 +44,20 @@ def build(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
     def add(name: str, help_: str) -> argparse.ArgumentParser:
         return _add_command(found, name, commands[name], help_)
 
-    devices = add("devices", "list the modelled devices, or every figure of one")
-    devices.add_argument("name", nargs="?", metavar="NAME", help="print this device's figures with their sources")
-
+    _add_devices(add("devices", "list the modelled devices, or every figure of one"))
     add("kernels", "list the examples")
-
-    list_ = add("list", "list the kernels of a file of your own, Python, OpenCL C or SYCL C++")
-    list_.add_argument("file", metavar="FILE", help="path.cl, path.cpp or path.py")
-    _add_build(list_)
-
-    program = add("program", "run a program of SYCL C++ as a whole, its host code and all its kernels")
-    program.add_argument("file", metavar="FILE", help="path.cpp")
-    program.add_argument("arguments", nargs="*", metavar="ARGUMENT", help="of the program's own command line")
-    program.add_argument("--device", default=DEFAULT_DEVICE, help="the modelled device (default: %(default)s)")
-    program.add_argument("--check", action="store_true", help="check each launch too")
-    _add_build(program)
-
-    run = add("run", "run an example or a kernel of your own, and verify the result")
-    _add_target(run)
-    run.add_argument("--all", action="store_true", help="run every example at its own size")
-    run.add_argument(
-        "--verify", action=argparse.BooleanOptionalAction, default=True, help="compare with the reference (default)"
-    )
-    run.add_argument(
-        "--repeat",
-        type=_count,
-        default=1,
-        metavar="N",
-        help="runs after the first, which compiles; the fastest counts (default: 1)",
-    )
-    run.add_argument(
-        "--schedule",
-        type=_count,
-        metavar="KEY",
-        help="run it once, in an order drawn from this number, as SYCL permits it; slow, so give a small --size",
-    )
-    run.add_argument(
-        "--max-iterations",
-        type=_positive,
-        metavar="N",
-        help=f"give up a loop that need not end after so many (default: {MAX_ITERATIONS}, fewer with --schedule)",
-    )
-    run.add_argument("--show", action="store_true", help="print the outputs, with a picture of their values")
-
-    trace = add("trace", "print the program of an example or a kernel of your own")
-    _add_target(trace)
-    trace.add_argument(
-        "--after", metavar="PASS", help="what a launch has made of it after a pass, instead of as it was written"
-    )
-    _add_json(trace)
-
-    check = add("check", "run an example or a kernel of your own, and tell what is wrong with it")
-    _add_target(check)
-    check.add_argument(
-        "--max-iterations",
-        type=_positive,
-        default=MAX_ITERATIONS,
-        metavar="N",
-        help="give up a loop that tests a predicate after so many (default: %(default)s)",
-    )
-    check.add_argument(
-        "--fail-on",
-        choices=("error", "note"),
-        default="error",
-        help="exit with 1 for an error (default), or for a note too of which a right kernel has none",
-    )
-    check.add_argument("--baseline", metavar="FILE", help="leave out the findings that this file accepts")
-    check.add_argument(
-        "--write-baseline", metavar="FILE", help="write a file that accepts these findings, and exit with 0"
-    )
-    check.add_argument(
-        "--format",
-        choices=tuple(checks.FORMATS),
-        default="text",
-        help="text (default), JSON, annotations of GitHub's workflows, or SARIF 2.1.0",
-    )
-    check.add_argument("--html", metavar="FILE", help="write the findings as a page of HTML that needs nothing else")
-    _add_json(check)
-
-    for name, help_ in (
-        ("profile", "run an example or a kernel of your own, and report what it costs"),
-        ("estimate", "report what it costs as far as shapes tell, without running it"),
-    ):
-        costing = add(name, help_)
-        _add_target(costing)
-        costing.add_argument("--save", metavar="FILE", help="write the report into a file that xeemu diff reads")
-        costing.add_argument("--html", metavar="FILE", help="write it as a page of HTML that needs nothing else")
-        _add_json(costing)
-        if name == "profile":
-            costing.add_argument(
-                "--sample",
-                type=_count,
-                metavar="GROUPS",
-                help="count what depends on data on so many work-groups, drawn at random (default: on all)",
-            )
-
-    diff = add("diff", "tell which figures of two saved reports differ")
-    diff.add_argument("before", metavar="BEFORE", help="a file that xeemu profile --save has written")
-    diff.add_argument("after", metavar="AFTER", help="another one, of the same kernel later on")
-    diff.add_argument(
-        "--fail-above",
-        type=_share,
-        metavar="P%",
-        help="exit with 1 if the time has risen by more than so many per cent",
-    )
-    diff.add_argument(
-        "--fail-on",
-        type=_names,
-        metavar="FIGURES",
-        help="with --fail-above, for these figures instead of time_s: named as in the rows, with commas between them, "
-        "such as time_s,slm.passes; or all, for every cost of the launch",
-    )
-    _add_json(diff)
-
+    _add_list(add("list", "list the kernels of a file of your own, Python, OpenCL C or SYCL C++"))
+    _add_program(add("program", "run a program of SYCL C++ as a whole, its host code and all its kernels"))
+    _add_run(add("run", "run an example or a kernel of your own, and verify the result"))
+    _add_trace(add("trace", "print the program of an example or a kernel of your own"))
+    _add_check(add("check", "run an example or a kernel of your own, and tell what is wrong with it"))
+    _add_profile(add("profile", "run an example or a kernel of your own, and report what it costs"))
+    _add_costing(add("estimate", "report what it costs as far as shapes tell, without running it"))
+    _add_diff(add("diff", "tell which figures of two saved reports differ"))
     _add_tune(add("tune", "predict the time of many configurations of a launch, the best first"))
-    litmus = add("litmus", "tell what a small program may print under SYCL's memory model")
-    litmus.add_argument("name", nargs="?", metavar="NAME", help="a litmus test; without it they are listed")
-    litmus.add_argument("--all", action="store_true", help="print an execution for every outcome")
-    litmus.add_argument("--plot", metavar="FILE", help="draw the execution that is printed, with matplotlib")
-
+    _add_litmus(add("litmus", "tell what a small program may print under SYCL's memory model"))
     _add_occupancy(add("occupancy", "tell how many work-groups an Xe core holds, and what limits them"))
-
-    completion = add("completion", "print a script by which a shell completes commands, options and names")
-    completion.add_argument("shell", choices=SHELLS, help="the shell")
+    _add_completion(add("completion", "print a script by which a shell completes commands, options and names"))
     return parser
 
 
@@ -193,6 +84,134 @@ def _add_command(commands: Any, name: str, command: Command, help_: str) -> argp
     )
     parser.set_defaults(command=command)
     return parser
+
+
+def _add_devices(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", metavar="NAME", help="print this device's figures with their sources")
+
+
+def _add_list(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="path.cl, path.cpp or path.py")
+    _add_build(parser)
+
+
+def _add_program(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="path.cpp")
+    parser.add_argument("arguments", nargs="*", metavar="ARGUMENT", help="of the program's own command line")
+    parser.add_argument("--device", default=DEFAULT_DEVICE, help="the modelled device (default: %(default)s)")
+    parser.add_argument("--check", action="store_true", help="check each launch too")
+    _add_build(parser)
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    _add_target(parser)
+    parser.add_argument("--all", action="store_true", help="run every example at its own size")
+    parser.add_argument(
+        "--verify", action=argparse.BooleanOptionalAction, default=True, help="compare with the reference (default)"
+    )
+    parser.add_argument(
+        "--repeat",
+        type=_count,
+        default=1,
+        metavar="N",
+        help="runs after the first, which compiles; the fastest counts (default: 1)",
+    )
+    parser.add_argument(
+        "--schedule",
+        type=_count,
+        metavar="KEY",
+        help="run it once, in an order drawn from this number, as SYCL permits it; slow, so give a small --size",
+    )
+    parser.add_argument(
+        "--max-iterations",
+        type=_positive,
+        metavar="N",
+        help=f"give up a loop that need not end after so many (default: {MAX_ITERATIONS}, fewer with --schedule)",
+    )
+    parser.add_argument("--show", action="store_true", help="print the outputs, with a picture of their values")
+
+
+def _add_trace(parser: argparse.ArgumentParser) -> None:
+    _add_target(parser)
+    parser.add_argument(
+        "--after", metavar="PASS", help="what a launch has made of it after a pass, instead of as it was written"
+    )
+    _add_json(parser)
+
+
+def _add_check(parser: argparse.ArgumentParser) -> None:
+    _add_target(parser)
+    parser.add_argument(
+        "--max-iterations",
+        type=_positive,
+        default=MAX_ITERATIONS,
+        metavar="N",
+        help="give up a loop that tests a predicate after so many (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--fail-on",
+        choices=("error", "note"),
+        default="error",
+        help="exit with 1 for an error (default), or for a note too of which a right kernel has none",
+    )
+    parser.add_argument("--baseline", metavar="FILE", help="leave out the findings that this file accepts")
+    parser.add_argument(
+        "--write-baseline", metavar="FILE", help="write a file that accepts these findings, and exit with 0"
+    )
+    parser.add_argument(
+        "--format",
+        choices=tuple(checks.FORMATS),
+        default="text",
+        help="text (default), JSON, annotations of GitHub's workflows, or SARIF 2.1.0",
+    )
+    parser.add_argument("--html", metavar="FILE", help="write the findings as a page of HTML that needs nothing else")
+    _add_json(parser)
+
+
+def _add_profile(parser: argparse.ArgumentParser) -> None:
+    _add_costing(parser)
+    parser.add_argument(
+        "--sample",
+        type=_count,
+        metavar="GROUPS",
+        help="count what depends on data on so many work-groups, drawn at random (default: on all)",
+    )
+
+
+def _add_costing(parser: argparse.ArgumentParser) -> None:
+    _add_target(parser)
+    parser.add_argument("--save", metavar="FILE", help="write the report into a file that xeemu diff reads")
+    parser.add_argument("--html", metavar="FILE", help="write it as a page of HTML that needs nothing else")
+    _add_json(parser)
+
+
+def _add_diff(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("before", metavar="BEFORE", help="a file that xeemu profile --save has written")
+    parser.add_argument("after", metavar="AFTER", help="another one, of the same kernel later on")
+    parser.add_argument(
+        "--fail-above",
+        type=_share,
+        metavar="P%",
+        help="exit with 1 if the time has risen by more than so many per cent",
+    )
+    parser.add_argument(
+        "--fail-on",
+        type=_names,
+        metavar="FIGURES",
+        help="with --fail-above, for these figures instead of time_s: named as in the rows, with commas between them, "
+        "such as time_s,slm.passes; or all, for every cost of the launch",
+    )
+    _add_json(parser)
+
+
+def _add_litmus(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", metavar="NAME", help="a litmus test; without it they are listed")
+    parser.add_argument("--all", action="store_true", help="print an execution for every outcome")
+    parser.add_argument("--plot", metavar="FILE", help="draw the execution that is printed, with matplotlib")
+
+
+def _add_completion(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=SHELLS, help="the shell")
 
 
 def _add_target(parser: argparse.ArgumentParser) -> None:

@@ -20,6 +20,7 @@ from xeemu.devices.device import Device
 from xeemu.devices.limits import sub_group_size
 from xeemu.kernels.example import Example
 from xeemu.language.source import Site
+from xeemu.plurals import counted
 
 WIDTH = terminal.NARROWEST
 _LABEL = 16
@@ -97,7 +98,10 @@ def print_outputs(outputs: Any, show: bool) -> None:
 def _print_map(values: np.ndarray) -> None:
     """The elements in reading order, in 16 rows of 48 cells: the higher the mean of a cell, the darker it is."""
     if not np.isfinite(values).all():
-        print_labelled("", f"no picture: {np.count_nonzero(~np.isfinite(values))} values are not finite")
+        print_labelled(
+            "",
+            f"no picture: {counted(int(np.count_nonzero(~np.isfinite(values))), 'value is', 'values are')} not finite",
+        )
         return
     low, high = np.argmin(values), np.argmax(values)
     print_labelled("", f"sum {values.sum():.12g}, least {values[low]:.9g} at {low}, most {values[high]:.9g} at {high}")

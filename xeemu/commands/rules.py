@@ -15,6 +15,7 @@ from xeemu.frontends import declarations
 from xeemu.frontends.tree import Variable
 from xeemu.frontends.types import SCALARS, Array, Opaque, Pointer, Record, Scalar, Type, Vector, Void
 from xeemu.kernels.example import SEED
+from xeemu.plurals import counted
 
 SYNTAX = """\
 arguments of a kernel of C or C++, one --arg for each parameter, in their order:
@@ -66,7 +67,7 @@ def _by_name(parameters: Sequence[Variable], texts: Sequence[str]) -> dict[str, 
         declared = ", ".join(map(declarations.parameter, parameters))
         missing = left[len(others) :]
         more = f"; write also {' '.join(f'--arg {such_as(p)}' for p in missing)}" if missing else ""
-        raise UsageError(f"the kernel takes {len(names)} arguments ({declared}), but got {len(texts)}{more}")
+        raise UsageError(f"the kernel takes {counted(len(names), 'argument')} ({declared}), but got {len(texts)}{more}")
     return {**given, **{p.name: text for p, text in zip(left, others, strict=True)}}
 
 

@@ -45,42 +45,48 @@ class Run:
         return self.example.work(self.size) / self.time_s
 
 
-def run(
-    example: Example,
-    size: Sequence[int] | None,
-    device: str | Device,
-    repeat: int,
-    verify: bool,
-    prefix: str = "",
-    schedule: int | None = None,
-    max_iterations: int | None = None,
-) -> Run:
+@dataclasses.dataclass(frozen=True)
+class Way:
+    """How an example is run.
+
+    Attributes:
+      device: the modelled device.
+      repeat: how many runs follow the first one.
+      verify: whether to compare the outputs with the reference, where there is one.
+      schedule: the key of an adversarial run, or None.
+      max_iterations: after which a loop is given up, None for the default.
+    """
+
+    device: str | Device
+    repeat: int = 1
+    verify: bool = True
+    schedule: int | None = None
+    max_iterations: int | None = None
+
+
+def run(example: Example, size: Sequence[int] | None, way: Way, prefix: str = "") -> Run:
     """Carries out an example.
 
     Args:
       example: what to run.
       size: at which size; by default its own.
-      device: the modelled device.
-      repeat: how many runs follow the first one.
-      verify: whether to compare the outputs with the reference, where there is one.
+      way: how.
       prefix: what a progress line begins with.
-      schedule: the key of an adversarial run, or None.
-      max_iterations: after which a loop is given up, None for the default.
     """
     sized = example.sized(size)
     with phase(f"{prefix}{example.name}: making the inputs"):
         inputs = example.inputs(sized)
-        placed = _placed(inputs) if schedule is None else inputs
+        placed = _placed(inputs) if way.schedule is None else inputs
     with phase(f"{prefix}{example.name}: first run, with compilation"):
-        outputs, first_s = _timed(example, placed, sized, device, schedule, max_iterations)
+        outputs, first_s = _timed(example, placed, sized, way)
     again_s = None
-    for k in range(repeat):
-        with phase(f"{prefix}{example.name}: run {k + 2} of {repeat + 1}"):
-            _, seconds = _timed(example, placed, sized, device, schedule, max_iterations)
+    for k in range(way.repeat):
+        with phase(f"{prefix}{example.name}: run {k + 2} of {way.repeat + 1}"):
+            _, seconds = _timed(example, placed, sized, way)
         again_s = min(seconds, again_s or seconds)
     outputs = jax.tree.map(np.asarray, outputs)
     with phase(f"{prefix}{example.name}: comparing with the reference"):
-        verdict = _judge(example, inputs, outputs, verify)
+        verdict = _judge(example, inputs, outputs, way.verify)
     return Run(example, sized, outputs, first_s, again_s, verdict)
 
 
@@ -102,14 +108,7 @@ def _judge(example: Example, inputs: Any, outputs: Any, verify: bool) -> Verdict
     return compare(outputs, example.reference(*inputs), example.rounding)
 
 
-def _timed(
-    example: Example,
-    inputs: Any,
-    size: tuple[int, ...],
-    device: str | Device,
-    schedule: int | None,
-    max_iterations: int | None,
-) -> tuple[Any, float]:
+def _timed(example: Example, inputs: Any, size: tuple[int, ...], way: Way) -> tuple[Any, float]:
     start = time.perf_counter()
-    outputs = jax.block_until_ready(example.launch(inputs, size, device, schedule, max_iterations))
+    outputs = jax.block_until_ready(example.launch(inputs, size, way.device, way.schedule, way.max_iterations))
     return outputs, time.perf_counter() - start

@@ -1,13 +1,13 @@
 """Comparison: the figures of two reports, a row for each that differs."""
 
 import dataclasses
-import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from xeemu.cost import figures
 from xeemu.cost.storage import plain
 from xeemu.errors import KernelArgumentError
+from xeemu.language.places import short_place
 from xeemu.language.source import called
 from xeemu.pages import notebook
 from xeemu.pages.notebook import Columns
@@ -100,10 +100,13 @@ class Comparison(tuple[Row, ...]):
     def __str__(self) -> str:
         return "\n".join(str(row) for row in self if row.is_seen)
 
+    def __repr__(self) -> str:
+        return str(self) or "no figure differs"  # what a prompt shows
+
     def _repr_html_(self) -> str:
         rows = [(row.figure, *row.shown, row.where) for row in self if row.is_seen]
         parts = (Columns(("figure", "before", "after", "factor", "where"), rows), "" if rows else "no figure differs")
-        return notebook.tables("Differences", parts, str(self) or "no figure differs")
+        return notebook.tables("Differences", parts, repr(self))
 
     def risen(self, share: float, names: Collection[str] = ()) -> tuple[Row, ...]:
         """The figures that have risen by more than a share (0.05 is 5 %), or are not known any more.
@@ -167,7 +170,7 @@ def _names(sites: Sequence[Mapping[str, Any]]) -> list[str]:
 def _places(report: "Report") -> dict[str, str]:
     """Where the sites are, by their names."""
     sites = [plain(site) for site in report.sites]
-    return {n: f"{os.path.basename(s['file'])}:{s['line']}" for n, s in zip(_names(sites), sites, strict=True)}
+    return {n: short_place(s["file"], s["line"]) for n, s in zip(_names(sites), sites, strict=True)}
 
 
 def _hint_name(hint: Any) -> str:

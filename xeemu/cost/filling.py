@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from xeemu.cost.sites import SiteReport, fewer
 from xeemu.cost.subject import Advice, Idle, Subject
 from xeemu.cost.trials import Change
+from xeemu.plurals import counted
 
 # Patterns worth a hint: half of the device's places for work-groups without one; half of the lanes without work.
 _FEW_GROUPS = 0.5
@@ -44,8 +45,8 @@ def _small_groups(subject: Subject) -> Iterator[Advice]:
     if larger < 2 * subject.group_size or subject.groups < 2:
         return
     text = (
-        f"The launch starts {subject.groups} work-groups, of {subject.group_size} work-items each. Make them larger, "
-        f"{larger} work-items, or let each work-item do more: fewer are started then."
+        f"The launch starts {subject.groups} work-groups, of {counted(subject.group_size, 'work-item')} each. Make "
+        f"them larger, {larger} work-items, or let each work-item do more: fewer are started then."
     )
     change = Change(spread=subject.group_size / larger, merges=True)
     yield Advice("small work-groups", (), text, change, minor=True)

@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -10,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from xeemu.cost import figures, pictures, text
 from xeemu.cost.sites import GlobalTotals, LocalTotals, SiteReport, ratio
+from xeemu.language.places import file_name
 from xeemu.pages import listing, notebook, rendering
 from xeemu.pages.listing import Cell, Line
+from xeemu.plurals import counted, fitting
 
 if TYPE_CHECKING:
     from xeemu.cost.report import Hint, Report
@@ -62,21 +63,23 @@ def _view(report: "Report") -> Mapping[str, Any]:
     }
 
 
-def _verdict(report: "Report") -> dict[str, str]:
+def _verdict(report: "Report") -> dict[str, Any]:
     occupancy = report.occupancy
     binding = next((term for term in report.terms if term.resource == report.bound), None)
     items = math.prod(report.local_size)
     sizes = (
-        f"nd-range {'x'.join(map(str, report.global_size))}, {report.groups} work-groups of {items} work-items, "
-        f"sub-groups of {report.sub_group_size}, {figures.size(report.slm_bytes)} of local memory each"
+        f"nd-range {'x'.join(map(str, report.global_size))}, {counted(report.groups, 'work-group')} of "
+        f"{counted(items, 'work-item')}, sub-groups of {report.sub_group_size}, {figures.size(report.slm_bytes)} of "
+        "local memory each"
     )
     return {
         "sizes": sizes,
-        "file": os.path.basename(report.file),
+        "file": file_name(report.file),
         "time": text.duration(report),
         "cycles": figures.number(report.cycles),
-        "bound": "" if binding is None else f"{figures.number(binding.work)} {binding.unit}",
+        "bound": "" if binding is None else f"{figures.number(binding.work)} {fitting(binding.work, binding.unit)}",
         "occupancy": figures.percent(occupancy.fraction if occupancy else None),
+        "caveats": [f"{label} {sentence}" for label, sentence in text.of_caveats(report)],
         "limiter": f"limited by {occupancy.limiter}" if occupancy and occupancy.limiter else "",
     }
 
@@ -95,7 +98,7 @@ def _terms(report: "Report") -> list[dict[str, Any]]:
             "is_known": term.cycles is not None,
             "share": figures.percent(term.share),
             "cycles": figures.number(term.cycles),
-            "work": f"{figures.number(term.work)} {term.unit}",
+            "work": f"{figures.number(term.work)} {fitting(term.work, term.unit)}",
             "peak": figures.number(term.peak),
         }
         for term in report.terms
@@ -126,7 +129,7 @@ def _listings(report: "Report") -> list[tuple[str, list[Line]]]:
         texts = dict(report.source) if file == report.file else {}
         texts = texts or _read(file, sites) or {site.line: site.source for site in sites}
         notes = {line: told for (where, line), told in numbered.items() if where == file}
-        found.append((os.path.basename(file), listing.lines(texts, _columns(report, sites), notes)))
+        found.append((file_name(file), listing.lines(texts, _columns(report, sites), notes)))
     return found
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from xeemu import documents
-from xeemu.cost import comparison, page, storage, text
+from xeemu.cost import comparison, figures, page, storage, text
 from xeemu.cost.comparison import Comparison
 from xeemu.cost.latency import Waiting
 from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport
@@ -51,7 +51,7 @@ class Hint:
 
 
 @public.members
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
 class Report:
     """What a launch costs on a modelled device. `str(report)` is the whole of it, in ASCII and 80 columns.
 
@@ -175,6 +175,10 @@ class Report:
         """Writes the report into a file of JSON, which `Report.load` reads; paths of sources are kept as they are seen
         from the folder in which the program runs."""
         documents.write(path, "report", self._relative().to_dict())
+
+    def __repr__(self) -> str:
+        time = f"{self.limit} {figures.seconds(self.time_s)}".strip()
+        return f"<Report of {self.kernel} on {self.device}: {time}, bound by {self.bound or '?'}>"
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Report":

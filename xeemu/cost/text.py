@@ -4,14 +4,14 @@ Nothing is computed while a report is printed beyond quotients and differences o
 """
 
 import math
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from xeemu.cost import amounts
 from xeemu.cost.figures import WIDTH, ascii_only, cut, marked, number, percent, seconds, size, wrap
 from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport, ratio
-from xeemu.language.places import short_place
+from xeemu.language.places import file_name, short_place
+from xeemu.plurals import counted, fitting
 
 if TYPE_CHECKING:
     from xeemu.cost.latency import Waiting
@@ -30,6 +30,7 @@ def of_report(report: "Report", width: int = WIDTH) -> str:
 _SOURCE = 34  # columns of a line of the source, of 80
 _MOST_PLACES = 3  # of a hint
 _FEWEST_WAITED = 0.01  # of the latency, for a line
+_UNKNOWN = "not known"
 
 RULE = (
     "The cycles of each alone. SLM, L1 and barriers, behind one port, add up; of L2 and DRAM, one path, the longer "
@@ -45,14 +46,13 @@ def _header(report: "Report") -> list[str]:
     local = "x".join(map(str, report.local_size))
     sizes = [
         f"nd-range {'x'.join(map(str, report.global_size))}",
-        f"work-group {local} = {math.prod(report.local_size)} items",
+        f"work-group {local} = {counted(math.prod(report.local_size), 'item')}",
         f"sub-group {report.sub_group_size}",
         f"SLM {size(report.slm_bytes)}",
     ]
     title = f"xeemu {report.version}   device {report.device}"
     name = cut(report.kernel, WIDTH - len(title) - 2)
-    plural = "" if report.groups == 1 else "s"
-    place = [f"{cut(os.path.basename(report.file), 50)}   {report.groups} work-group{plural}"]
+    place = [f"{cut(file_name(report.file), 50)}   {counted(report.groups, 'work-group')}"]
     return [f"{name}{title:>{WIDTH - len(name)}}", *wrap("   ".join(sizes)), *place]
 
 
@@ -62,20 +62,17 @@ def _verdict(report: "Report") -> list[str]:
     if report.between_s is not None:
         time = f"{duration(report)}, as data decide"
     lines.append(marked(f"  time       {time}", "~" if report.between_s else report.mark("time_s")))
-    if site := _unforeseen(report):
-        lines += _hung(
-            f"  not known  what the {site.op} of {site.memory} in line {site.line} costs depends on data: "
-            "xe.profile(...) counts it, in large launches with sample=1000"
-        )
+    caveats = list(of_caveats(report))
+    lines += [line for label, text in caveats if label == _UNKNOWN for line in _hung(label, text)]
     binding = next((term for term in report.terms if term.resource == report.bound), None)
     what = "?"
     if binding is not None:
-        what = f"{binding.resource}: {number(binding.work)} {binding.unit}, {percent(binding.share)} of the time"
+        work = f"{number(binding.work)} {fitting(binding.work, binding.unit)}"
+        what = f"{binding.resource}: {work}, {percent(binding.share)} of the time"
     lines.append(marked(f"  bound      {what}", report.mark("bound")))
     if binding is not None and binding.resource == "latency" and report.waits:
         lines.append(marked(f"  waits      {cut(_longest(report.waits[0]), WIDTH - 15)}", "~"))
-    if report.time_s is not None:
-        lines += _limits(report)
+    lines += [line for label, text in caveats if label != _UNKNOWN for line in _hung(label, text)]
     if report.hints:
         lines.append(marked(f"  lever      {cut(_lever(report), WIDTH - 15)}", "~"))
     return lines
@@ -88,18 +85,24 @@ def duration(report: "Report") -> str:
     return f"{report.limit} {seconds(report.time_s)}".strip()
 
 
-def _limits(report: "Report") -> list[str]:
-    """Why the launch may take more or less time."""
-    lines = []
+def of_caveats(report: "Report") -> Iterator[tuple[str, str]]:
+    """What is not known of the time, and why the launch may take more or less, each with a label of the verdict."""
+    if site := _unforeseen(report):
+        yield (
+            _UNKNOWN,
+            f"what the {site.op} of {site.memory} in line {site.line} costs depends on data: xe.profile(...) counts "
+            "it, in large launches with sample=1000",
+        )
+    if report.time_s is None and report.between_s is None:
+        return
     if report.missing:
-        lines += _hung(f"  without    {', '.join(report.missing)}: {report.device} has no figure for it")
+        yield "without", f"{', '.join(report.missing)}: {report.device} has no figure for it"
     if report.overstated:
         named = ", ".join(report.overstated)
-        lines += _hung(f"  may be     less: data decide what of {named} is accessed again, and nothing is taken to be")
+        yield "may be", f"less: data decide what of {named} is accessed again, and nothing is taken to be"
     if report.understated:
         named = ", ".join(report.understated)
-        lines += _hung(f"  may be     more: data decide where {named} is written, and no two places are taken to meet")
-    return lines
+        yield "may be", f"more: data decide where {named} is written, and no two places are taken to meet"
 
 
 def _unforeseen(report: "Report") -> SiteReport | None:
@@ -116,10 +119,10 @@ def _lever(report: "Report") -> str:
     return f"H1 {first.kind}{where}: {first.gain:.3g}x less time"
 
 
-def _hung(text: str) -> list[str]:
+def _hung(label: str, text: str) -> list[str]:
     """A line of the verdict, with what does not fit under its first column."""
-    head, *rest = wrap(text[13:], " " * 13)
-    return [text[:13] + head.strip(), *rest]
+    head, *rest = wrap(text, " " * 13)
+    return [f"  {label:11}{head.strip()}", *rest]
 
 
 def _hints(report: "Report") -> list[str]:
@@ -146,7 +149,7 @@ def _source(report: "Report", width: int) -> list[str]:
     lines = [f"{'SOURCE':{width + 7}}{'req':>9}{'passes':>9}{'ideal':>8}{'lines':>8}{'eff':>5}"]
     for file in dict.fromkeys([report.file, *(site.file for site in report.sites)]):
         if file != report.file:
-            lines.append(f"      {cut(os.path.basename(file), width)}")
+            lines.append(f"      {cut(file_name(file), width)}")
         sites = [site for site in report.sites if site.file == file]
         lines += _listing(sites, dict(report.source) if file == report.file else {}, width)
     return lines
@@ -311,7 +314,8 @@ def _bound(report: "Report") -> list[str]:
         if term.cycles == 0:
             continue
         limit = " <-" if term.resource == report.bound else ""
-        figures = f"{number(term.work):>12} {term.unit:15}{number(term.peak):>11}{number(term.cycles):>11}"
+        unit = fitting(term.work, term.unit)
+        figures = f"{number(term.work):>12} {unit:15}{number(term.peak):>11}{number(term.cycles):>11}"
         lines.append(f"  {term.resource:15}{figures}{percent(term.share):>7}{limit}")
     return lines + wrap(RULE, "  ")
 

@@ -2,9 +2,13 @@
 
 import dataclasses
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from xeemu.devices.device import Device
-from xeemu.devices.occupancy import Occupancy
+from xeemu.plurals import counted
+
+if TYPE_CHECKING:
+    from xeemu.devices.device import Device
+    from xeemu.devices.occupancy import Occupancy
 
 HEADS = ("name", "device", "sub-groups", "work-group", "local")
 """Of the columns of `overview`."""
@@ -21,7 +25,7 @@ CONFIDENCES: Mapping[str, str] = {
 _IDENTITY = ("name", "full_name", "architecture", "sources")
 
 
-def overview(devices: Iterable[Device]) -> list[tuple[str, ...]]:
+def overview(devices: "Iterable[Device]") -> list[tuple[str, ...]]:
     """For each device its name, what it is, sub-group sizes, the largest work-group, local memory of a work-group."""
     return [
         (
@@ -35,7 +39,7 @@ def overview(devices: Iterable[Device]) -> list[tuple[str, ...]]:
     ]
 
 
-def figures(device: Device) -> list[tuple[str, str, str]]:
+def figures(device: "Device") -> list[tuple[str, str, str]]:
     """Every figure of a device: its name, its value, and its source, empty where none is known."""
     names = [field.name for field in dataclasses.fields(device) if field.name not in _IDENTITY]
     return [(name, figure(getattr(device, name)), device.source(name) or "") for name in names]
@@ -52,7 +56,7 @@ def figure(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def of_occupancy(found: Occupancy) -> list[tuple[str, str]]:
+def of_occupancy(found: "Occupancy") -> list[tuple[str, str]]:
     """An occupancy, each figure behind its label."""
     waves = [] if found.waves is None else [("waves", f"{found.waves:.4g}, on average {share(found.average)}")]
     return [
@@ -60,9 +64,9 @@ def of_occupancy(found: Occupancy) -> list[tuple[str, str]]:
         ("resident groups", figure(found.groups)),
         ("limiter", figure(found.limiter)),
         *waves,
-        ("threads", f"{found.threads_per_group} of a work-group, {found.sub_group_size} work-items each"),
+        ("threads", f"{found.threads_per_group} of a work-group, {counted(found.sub_group_size, 'work-item')} each"),
         ("local memory", f"{found.slm_bytes} bytes of a work-group as the device allocates it"),
-        *((f"by {name}", f"{groups} work-groups per Xe core") for name, groups in found.constraints.items()),
+        *((f"by {name}", f"{counted(groups, 'work-group')} per Xe core") for name, groups in found.constraints.items()),
         ("next step", found.next_step),
     ]
 

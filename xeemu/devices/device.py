@@ -18,6 +18,7 @@ import typing
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from xeemu.devices import page
 from xeemu.devices.architectures import ARCHITECTURES
 from xeemu.devices.presets import PRESETS, Preset
 from xeemu.devices.sources import Source, figures
@@ -253,8 +254,6 @@ class Device:
         return f"Device({', '.join([repr(self.name), *changed])})"
 
     def _repr_html_(self) -> str:
-        from xeemu.devices import page
-
         return page.of_device(self)
 
     @property
@@ -406,8 +405,6 @@ class Devices(tuple[Device, ...]):
     """Several devices; a notebook shows a row for each."""
 
     def _repr_html_(self) -> str:
-        from xeemu.devices import page
-
         return page.of_devices(self)
 
 

@@ -3,6 +3,7 @@
 from xeemu.devices.device import Device, devices
 from xeemu.errors import KernelNotSupportedError, NDRangeError
 from xeemu.language.dialect import PYTHON, Dialect
+from xeemu.plurals import counted
 
 LARGE = 256
 """The `grf_size` of the large mode."""
@@ -33,9 +34,9 @@ def check(grf_size: int | None, device: Device, items: int | None, lanes: int, d
     most = None if device.threads_per_core is None else device.threads_per_core // _factor(device) * lanes
     if items is not None and most is not None and items > most:
         raise NDRangeError(
-            f"a work-group of {items} work-items takes {-(-items // lanes)} threads, one for each {lanes}; with "
-            f"grf_size {grf_size} an Xe core of {device.name} has {most // lanes}. Launch work-groups of at most "
-            f"{most} work-items, or require grf_size 128"
+            f"a work-group of {counted(items, 'work-item')} takes {counted(-(-items // lanes), 'thread')}, one for "
+            f"each {lanes}; with grf_size {grf_size} an Xe core of {device.name} has {most // lanes}. Launch "
+            f"work-groups of at most {most} work-items, or require grf_size 128"
         )
 
 

@@ -9,6 +9,7 @@ from xeemu.errors import KernelNotSupportedError, MemoryAllocationError, NDRange
 from xeemu.language.dialect import PYTHON, Dialect
 from xeemu.language.linearity import Allocation
 from xeemu.language.ndrange import NDRange
+from xeemu.plurals import counted
 
 _MOST_LISTED = 8
 
@@ -111,8 +112,8 @@ def _check_offered(required: tuple[int, ...], device: Device, dialect: Dialect) 
     size = math.prod(required)
     if min(required) < 1 or size > device.max_work_group_size:
         raise KernelNotSupportedError(
-            f"the kernel requires the work-group size {_shown(required)}, {size} work-items; {device.name} offers 1 to "
-            f"{device.max_work_group_size}. Write a work_group_size within that in {dialect.attribute}"
+            f"the kernel requires the work-group size {_shown(required)}, {counted(size, 'work-item')}; {device.name} "
+            f"offers 1 to {device.max_work_group_size}. Write a work_group_size within that in {dialect.attribute}"
         )
 
 

@@ -6,12 +6,13 @@ import math
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 
-from xeemu.devices import limits
+from xeemu.devices import limits, page
 from xeemu.devices.device import Device
 from xeemu.devices.device import device as find_device
 from xeemu.errors import KernelArgumentError, NDRangeError
 from xeemu.language import public
 from xeemu.language.ndrange import NDRange
+from xeemu.plurals import counted
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,8 +50,6 @@ class Occupancy:
     next_fraction: float | None
 
     def _repr_html_(self) -> str:
-        from xeemu.devices import page
-
         return page.of_occupancy(self)
 
 
@@ -186,7 +185,7 @@ def _too_many_registers(gpu: Device, use: _Use) -> NDRangeError:
     return NDRangeError(
         f"Exceeded the number of registers available on the hardware: {use.registers} registers per work-item for "
         f"{use.size} work-items are more than an Xe core of {gpu.name} has. Launch work-groups of at most {largest} "
-        f"work-items, or use at most {fewer} registers"
+        f"work-items, or use at most {counted(fewer or 0, 'register')}"
     )
 
 
@@ -265,7 +264,7 @@ def _next_step(gpu: Device, use: _Use, limiter: str | None, fraction: float | No
         raised = _fraction(gpu, changed)
         if raised is not None and raised > fraction:
             groups = min(_constraints(gpu, changed).values())
-            return f"{what}: {groups} work-group{'s' * (groups != 1)} per Xe core, occupancy {_percent(raised)}", raised
+            return f"{what}: {counted(groups, 'work-group')} per Xe core, occupancy {_percent(raised)}", raised
     binding = [name for name, groups in _constraints(gpu, use).items() if groups == _constraints(gpu, use)[limiter]]
     return f"No single change raises it; what binds is {' and '.join(binding)}", None
 
@@ -298,7 +297,7 @@ def _largest_slm(gpu: Device, share: int) -> int:
 
 def _fewer_registers(gpu: Device, use: _Use) -> Iterator[tuple[_Use, str]]:
     for registers in range((use.registers or 1) - 1, 0, -1):
-        what = f"Use {registers} registers per work-item instead of {use.registers}"
+        what = f"Use {counted(registers, 'register')} per work-item instead of {use.registers}"
         yield dataclasses.replace(use, registers=registers), what
 
 
@@ -311,7 +310,10 @@ def _other_sizes(gpu: Device, use: _Use) -> Iterator[tuple[_Use, str]]:
     """The work-groups of whole sub-groups, the nearest first, of two the larger."""
     sizes = range(use.sub_group_size, gpu.max_work_group_size + 1, use.sub_group_size)
     for size in sorted(sizes, key=lambda size: (abs(size - use.size), -size)):
-        yield dataclasses.replace(use, size=size), f"Make the work-groups {size} work-items instead of {use.size}"
+        yield (
+            dataclasses.replace(use, size=size),
+            f"Make the work-groups {counted(size, 'work-item')} instead of {use.size}",
+        )
 
 
 def _percent(fraction: float) -> str:

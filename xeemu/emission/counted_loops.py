@@ -15,7 +15,6 @@ from xeemu.emission.loop_accesses import CountedLoop
 from xeemu.emission.loop_carries import Carried
 from xeemu.emission.loop_plans import Batched, OneByOne, StripMined
 from xeemu.emission.observer import Observer
-from xeemu.emission.promoted import Promoted
 from xeemu.emission.values import Buffer, Emitted
 from xeemu.ir.control import Scan
 from xeemu.knowledge import analysis
@@ -33,7 +32,7 @@ def results(emitter: Emitter, applied: Applied, scan: Scan) -> list[Item]:
     first_element = count + scan.carries
     seen, carries = applied.operands[:count], applied.operands[count:first_element]
     elements = [as_value(o) for o in applied.operands[first_element:]]
-    carried = loop_carries.of_loop(emitter, scan.body, applied.inner, seen, carries)
+    carried = loop_carries.of_loop(scan.body, applied.inner[0], carries, emitter.context.chunk)
     counted = _counted(emitter, applied, scan, seen, carried)
     loop = EmittedLoop(emitter, counted, seen, carried, applied.active)
     alone = not elements and len(applied.op.results) == scan.carries and not observer.watches
@@ -45,23 +44,19 @@ def results(emitter: Emitter, applied: Applied, scan: Scan) -> list[Item]:
             last = strip_mining.run(loop, stripped)
         case Batched() as batched:
             last = batched_loops.run(loop, batched)
-    return carried.after(last, applied.known, loop.chunk)
+    return carried.after(last, applied.known)
 
 
 def _counted(emitter: Emitter, applied: Applied, scan: Scan, seen: Sequence[Item], carried: Carried) -> CountedLoop:
     """A loop, with all that decides on how it is carried out."""
     (plan,), context = applied.inner, emitter.context
     items = zip(scan.body.taken, [*seen, *carried.items], strict=False)
-    memories = {
-        plan.values[v]: item for v, item in items if isinstance(item, Buffer) and not isinstance(item, Promoted)
-    }
+    memories = {plan.values[v]: item for v, item in items if isinstance(item, Buffer)}
     return CountedLoop(
         scan=scan,
         plan=plan,
         chunk=context.chunk,
         storages={memory: buffer.storage for memory, buffer in memories.items()},
-        promoted=frozenset(k for k, item in enumerate(carried.items) if isinstance(item, Promoted)),
-        users=carried.users,
         masked=applied.active is not None or context.present is not None,
         remembered=frozenset(memory for memory, buffer in memories.items() if buffer.stored),
     )
@@ -92,7 +87,7 @@ def _one_by_one(loop: EmittedLoop, applied: Applied, elements: Sequence[Emitted]
     )
     known = applied.known
     stacks = [_rows(s, k.varying, 0, 1) for s, k in zip(stacked, known[scan.carries :], strict=True)]
-    after = loop.carried.after(last, known[: scan.carries], chunk)
+    after = loop.carried.after(last, known[: scan.carries])
     return after + named(applied.plan, applied.op.results[scan.carries :], stacks)
 
 

@@ -30,7 +30,7 @@ def of_loop(loop: CountedLoop) -> Mapping[int, Placed] | None:
     changed = [k for k in range(loop.scan.carries) if k not in loop.growth]
     found = {k: _update(body, body.inputs[k], body.outputs[k], moves) for k in changed}
     updates = {k: Placed(number) for k, number in found.items() if number is not None}
-    if not updates or len(updates) < len(changed) or not loop.promoted.isdisjoint(updates):
+    if not updates or len(updates) < len(changed):
         return None
     kept = {update.number for update in updates.values()}
     language = (n for n, op in enumerate(body.ops) if op.name in ops.LANGUAGE)

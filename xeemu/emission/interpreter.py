@@ -29,6 +29,7 @@ from xeemu.emission.compare_fusion import Comparison
 from xeemu.emission.context import Applied, Context
 from xeemu.emission.items import Item, as_memory, as_value
 from xeemu.emission.observer import Observer, Passage, Result
+from xeemu.emission.storage import Storage
 from xeemu.emission.values import Buffer, Chunk, Emitted, Origin
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Region, Value
@@ -60,7 +61,7 @@ def run(
     found = buffers(program, dict(enumerate(arguments)), origins)
     if chunk.target.gathers_one_by_one and not observer.watches:
         for k, shape in rowwise.of_program(program, plan, chunk, found).items():
-            found[k] = dataclasses.replace(found[k], rows=shape)
+            found[k] = dataclasses.replace(found[k], storage=dataclasses.replace(found[k].storage, rows=shape))
     scalars = ((k, v) for k, v in enumerate(program.body.inputs) if k not in found)
     inputs: dict[int, Item] = {**found} | {
         k: items.scalar(jnp.asarray(arguments[k], v.dtype), plan.values[v]) for k, v in scalars
@@ -74,9 +75,12 @@ def run(
 def buffers(program: Program, data: Mapping[int, jax.Array], origins: Mapping[int, Origin]) -> dict[int, Buffer]:
     """For the numbers of arguments that are memories, of some arguments, these with their contents."""
     memories = ((k, memory) for k, memory in enumerate(program.arguments) if memory is not None and k in data)
-    return {
-        k: Buffer(data[k], "global", memory.shape, origins.get(k), alone=program.is_alone(k)) for k, memory in memories
-    }
+    found = {}
+    for k, memory in memories:
+        row, unit = (origins[k].row, origins[k].unit) if k in origins else (None, None)
+        storage = Storage("global", memory.shape, data[k].shape, data[k].dtype, unit, program.is_alone(k))
+        found[k] = Buffer(data[k], storage, row)
+    return found
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

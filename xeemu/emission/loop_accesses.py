@@ -29,8 +29,6 @@ class CountedLoop:
       plan: the analysis of its body.
       chunk: the work-groups.
       storages: how the memories are held that the body takes, by what is known of them.
-      promoted: the numbers of the carries that are memories carried as values (see `scalar_promotion`).
-      users: the numbers of the operations that do nothing but access these.
       masked: whether masks of the control flow or of the global range leave work-items out.
       remembered: of the memories those of which it is known what a store has left (see `store_to_load_forwarding`).
     """
@@ -39,8 +37,6 @@ class CountedLoop:
     plan: Plan
     chunk: Chunk
     storages: Mapping[Known, Storage]
-    promoted: frozenset[int] = frozenset()
-    users: frozenset[int] = frozenset()
     masked: bool = False
     remembered: frozenset[Known] = frozenset()
 

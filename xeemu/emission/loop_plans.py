@@ -167,7 +167,7 @@ def _single(version: Version) -> Versions:
 def _scattered(loop: CountedLoop) -> Batched | None:
     """A loop that only updates memories at such places."""
     chunk, items = loop.chunk, loop.chunk.geometry.items
-    updates = None if loop.promoted else scatter_loops.of_loop(loop.scan, loop.plan, items)
+    updates = scatter_loops.of_loop(loop.scan, loop.plan, items)
     if updates is None:
         return None
     often = scatter_loops.updates_often(loop.scan, loop.plan, updates, items, chunk.target.blocks.often)

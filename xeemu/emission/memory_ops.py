@@ -17,7 +17,6 @@ from xeemu.emission import (
     linearised_indices,
     placed_windows,
     positions,
-    promoted,
 )
 from xeemu.emission.access_constraints import AccessConstraints
 from xeemu.emission.access_plans import Loading, Updating
@@ -25,7 +24,7 @@ from xeemu.emission.context import Applied, Context
 from xeemu.emission.items import Item, as_memory, as_value, named
 from xeemu.emission.observer import Event, Passage
 from xeemu.emission.positions import Lanes, Located, Touched
-from xeemu.emission.promoted import Promoted
+from xeemu.emission.storage import Storage
 from xeemu.emission.update_coalescing import Row
 from xeemu.emission.values import Buffer, Chunk, Emitted, Made, Split
 from xeemu.ir import ops
@@ -41,9 +40,12 @@ def allocated(op: Op, alike: bool, chunk: Chunk) -> Buffer:
     space, shape = op.attributes["space"], op.attributes["shape"]
     empty, elements = poison(op.attributes["dtype"]), math.prod(shape)
     if alike:
-        return Buffer(jnp.full(elements, empty), "global", shape)
-    sizes = (chunk.count, elements) if space == "local" else (elements, chunk.count * chunk.geometry.items)
-    return Buffer(jnp.full(sizes, empty), space, shape)
+        storage = Storage("global", shape, (elements,), empty.dtype)
+    elif space == "local":
+        storage = Storage(space, shape, (chunk.count, elements), empty.dtype)
+    else:
+        storage = Storage(space, shape, (elements, chunk.count * chunk.geometry.items), empty.dtype)
+    return Buffer(jnp.full(storage.array, empty), storage)
 
 
 def after_barrier(applied: Applied, context: Context) -> list[Item]:
@@ -56,7 +58,7 @@ def after_barrier(applied: Applied, context: Context) -> list[Item]:
 
 def _settled(buffer: Buffer, known: Known, chunk: Chunk) -> Buffer:
     """A memory at a barrier; what all groups fill alike is then read by all of them."""
-    if not known.group_invariant or isinstance(buffer, Promoted) or not chunk.target.computes_again:
+    if not known.group_invariant or not chunk.target.computes_again:
         return buffer
     return buffer.holding(fusion_barriers.settled(buffer.data))
 
@@ -74,12 +76,17 @@ def accessed(applied: Applied, way: AccessConstraints, context: Context) -> list
     if way.entangled and 1 in buffer.data.shape:  # XLA leaves such axes out, and sees it in two shapes then
         buffer = dataclasses.replace(buffer, viewed=True)
     indices, rest = values[: what.rank], values[what.rank :]
-    if not indices or context.observer.watches or isinstance(buffer, Promoted):
+    if not indices or context.observer.watches:
         return _Access(applied, way, context, buffer, indices, rest).results()
     joined, shape = linearised_indices.joined(indices, buffer.shape)
     results = _Access(applied, way, context, buffer.seen(shape), joined, rest).results()
-    kept, origin = buffer.shape, buffer.origin
-    return [dataclasses.replace(r, shape=kept, origin=origin) if isinstance(r, Buffer) else r for r in results]
+    return [_as_before(r, buffer) if isinstance(r, Buffer) else r for r in results]
+
+
+def _as_before(after: Buffer, before: Buffer) -> Buffer:
+    """A memory after an access that saw it in another shape."""
+    storage = before.storage.held_as(after.storage.array)
+    return dataclasses.replace(after, storage=storage, origin=before.origin)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -108,11 +115,6 @@ class _Access:
         what: primitives.Access = self.applied.op.attributes["access"]
         return what
 
-    @property
-    def guarded(self) -> bool:
-        """Whether it needs no mask, as its bounds say the same."""
-        return self.way.guarded and not isinstance(self.buffer, Promoted)
-
     def results(self) -> list[Item]:
         """What it gives."""
         return self._loaded() if ops.operation(self.applied.op) == "load" else self._updated()
@@ -120,14 +122,12 @@ class _Access:
     def _loaded(self) -> list[Item]:
         """The value that a load gives."""
         mask, other = self.values if self.what.masked else (None, None)
-        if self.guarded:
+        if self.way.guarded:
             mask = other = None
         chunk, op, plan = self.context.chunk, self.applied.op, self.applied.plan
         # A load by work-items that do not run harms nobody.
         where = positions.lanes(self.what, mask, [], chunk)
         varying = plan.values[op.results[0]].varying
-        if isinstance(self.buffer, Promoted):
-            return named(plan, op.results, [promoted.load(self.buffer, where, other, varying, chunk)])
         address = self._in_turn(self._event(where, self.values, chunk).address, chunk)
         if self.way.settled and where.count and not self._at_once:
             address = address.settled()
@@ -159,7 +159,7 @@ class _Access:
 
     def _loading(self, gathered: bool, split: Split | None) -> Loading:
         """What decides on how a load is carried out, beside its reference."""
-        constant = ops.other(self.applied.op) if self.guarded else None
+        constant = ops.other(self.applied.op) if self.way.guarded else None
         stored = self.buffer.stored if self.way.forwarded else ()
         return Loading(constant.array if constant else None, gathered, self.way.neighbour, stored, split)
 
@@ -173,12 +173,10 @@ class _Access:
         """The memory after an access that is no load, perhaps after the old value."""
         applied, active, present = self.applied, self.applied.active, self.context.present
         values = self.values[:-1] if self.what.masked else self.values
-        mask = self.values[-1] if self.what.masked and not self.guarded else None
+        mask = self.values[-1] if self.what.masked and not self.way.guarded else None
         chunk = self.context.storing(applied.plan.values[applied.op.operands[0]])
         masks: list[jax.Array | None] = [None if active is None else active[:, None], present]
         where = positions.lanes(self.what, mask, masks, chunk)
-        if isinstance(self.buffer, Promoted):
-            return [promoted.store(self.buffer, values[0], where, chunk)]
         event = self._event(where, values, chunk)
         address = self._in_turn(event.address, chunk)
         iteration = self.context.iteration

@@ -151,10 +151,6 @@ class Located:
         """The same where somebody has looked and found it to be within bounds."""
         return dataclasses.replace(self, known=self.known.trusted(), find=lambda: (self.find()[0], None))
 
-    def laid_out(self, elements: Elements) -> "Located":
-        """The same as that of an access by elements of another shape, as many in the same order."""
-        return dataclasses.replace(self, known=dataclasses.replace(self.known, elements=elements))
-
     def at(self, index: jax.Array, inside: jax.Array | None) -> "Located":
         """The same with an index that was found otherwise."""
         return dataclasses.replace(self, find=lambda: (index, inside))
@@ -280,7 +276,7 @@ def starts(buffer: Buffer, address: Located, further: Sequence[int], chunk: Chun
         for c, base, more in zip(address.known.components, address.bases, further, strict=True)
     )
     if buffer.origin is not None:
-        first = lax.sub(first, buffer.origin.row.astype(first.dtype))
+        first = lax.sub(first, buffer.origin.astype(first.dtype))
     return first, *others
 
 

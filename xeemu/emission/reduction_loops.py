@@ -10,14 +10,13 @@ from typing import Any
 
 from xeemu.emission import scatter_loops
 from xeemu.emission.loop_accesses import CountedLoop
-from xeemu.ir import control, ops
+from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge.analysis import Plan
 from xeemu.language import collectives
 
 _AS = {op: op for op in collectives.OPERATIONS} | {"sub": "add"}
 _SHAPING = frozenset({"broadcast_in_dim", "reshape", "squeeze", "convert_element_type", "copy"})
-_ALLOWED = scatter_loops.READING | ops.ORDERING | {ops.STORE}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,7 +34,7 @@ def of_loop(loop: CountedLoop) -> Mapping[int, Reduced] | None:
     """The reductions of a loop that only carries, and does nothing else, by the carries; None if it does."""
     body, plan, carries = loop.body, loop.plan, loop.body.inputs
     changed = [k for k in range(len(carries)) if k not in loop.growth]
-    if not changed or not all(_may_be_reduced(k, carries[k], plan, loop.promoted) for k in changed):
+    if not changed or not all(_may_be_reduced(carries[k], plan) for k in changed):
         return None
     if not all(_is_plain(op, plan) for op in body.ops):
         return None
@@ -47,16 +46,16 @@ def of_loop(loop: CountedLoop) -> Mapping[int, Reduced] | None:
     return {k: Reduced(one.op) for k, one in found.items() if one is not None}
 
 
-def _may_be_reduced(k: int, carry: Value, plan: Plan, promoted: frozenset[int]) -> bool:
+def _may_be_reduced(carry: Value, plan: Plan) -> bool:
     """Whether a carry is made of integers, the order of whose sums does not count, and can be emitted as a value."""
     known = plan.values[carry]
-    if carry.dtype.kind not in "iub" or (known.space and k not in promoted):
+    if carry.dtype.kind not in "iub" or known.space:
         return False
     return known.form is None or (known.form.uniform and not known.form.pattern.any())
 
 
 def _is_plain(op: Op, plan: Plan) -> bool:
-    return op.name in _ALLOWED if op.name in ops.LANGUAGE else scatter_loops.is_plain(op, plan)
+    return op.name in scatter_loops.READING if op.name in ops.LANGUAGE else scatter_loops.is_plain(op, plan)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,24 +88,12 @@ def _followed(body: Region, given: Sequence[_Combined | None]) -> list[_Combined
 
 
 def _results(op: Op, operands: list[_Combined | None]) -> list[_Combined | None]:
-    called = control.of(op)
-    if isinstance(called, control.Call):
-        return _followed(called.body, operands)
-    if op.name in ops.ORDERING:
-        return operands[: len(op.results)]
-    one = _result(op, operands) if any(operands) or op.name == ops.STORE else None
-    return [one] * len(op.results)
+    return [_result(op, operands) if any(operands) else None] * len(op.results)
 
 
 def _result(op: Op, operands: list[_Combined | None]) -> _Combined:
-    """How the result of an operation depends on the carries, of which it uses one at least or stores to a memory."""
+    """How the result of an operation depends on the carries, of which it uses one at least."""
     name, (first, *rest) = op.name, operands
-    if op.name == ops.STORE:
-        number = op.attributes["access"].rank
-        value = rest.pop(number)
-        return _OTHERWISE if any(rest) or not _is_same(op, 1 + number) else _either([first, value])
-    if op.name == ops.LOAD:
-        return _OTHERWISE if first is None or any(rest) or op.attributes["access"].masked else first
     if name == "select_n":
         return _OTHERWISE if first is not None else _either(rest)
     if name in _SHAPING:

@@ -11,23 +11,34 @@ class Storage:
     """How an array holds a memory, of which each group or work-item may have a copy.
 
     Attributes:
-      space: `"global"`, one for all groups; `"local"`, one for each; or `"private"`, one for each work-item.
+      space: `"global"`, one for all groups; `"local"`, one for each; or `"private"`, one for each work-item. `"global"`
+        also for a local memory that is one for all groups, whose `analysis.Known` still says `"local"` (see
+        `group_invariant_memory`).
       shape: of the memory, in elements per dimension.
       array: the shape of the array.
       dtype: of its elements.
       unit: the array holds a part of a global memory from a row on whose number is a multiple of it; None if it holds
         all of the memory.
-      alone: see `values.Buffer`.
-      rows: see `values.Buffer`.
+      alone: whether the kernel does not change the memory, or uses it in one operation only.
+      rows: the shape in which all operations on it see it, if they are stores that agree in one (see `rowwise`).
     """
 
     space: str
     shape: tuple[int, ...]
     array: tuple[int, ...]
     dtype: np.dtype
-    unit: int | None
-    alone: bool
-    rows: tuple[int, ...] | None
+    unit: int | None = None
+    alone: bool = False
+    rows: tuple[int, ...] | None = None
+
+    def held_as(self, array: tuple[int, ...]) -> "Storage":
+        """The same memory in an array of another shape."""
+        return self if array == self.array else dataclasses.replace(self, array=array)
+
+    def seen(self, shape: tuple[int, ...]) -> "Storage":
+        """The same, of the memory seen in another shape."""
+        unit = None if self.unit is None else self.unit * (self.row // math.prod(shape[1:]))
+        return dataclasses.replace(self, shape=shape, unit=unit)
 
     @property
     def copies(self) -> int:

@@ -9,7 +9,7 @@ several times as slow on a CPU as over all work-items.
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +19,7 @@ from jax import lax
 from xeemu.emission.compare_fusion import Comparison
 from xeemu.emission.values import Chunk, Emitted, materialise
 from xeemu.ir import control, ops
-from xeemu.ir.program import Constant, Op, Region
+from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.language import collectives
 from xeemu.language.collectives import Collective
 from xeemu.language.geometry import Geometry
@@ -136,8 +136,9 @@ def of_loop(body: Region, carries: int, geometry: Geometry) -> dict[int, int]:
       carries: how many.
       geometry: the sizes of the launch.
     """
-    after = _followed(body, [None] * len(body.taken), geometry)[:carries]
-    return {k: lanes for k, lanes in enumerate(after) if lanes is not None and _is_wide(body.inputs[k].shape, geometry)}
+    after = _followed(body, [_Lanes(None, _is_uniform(v, geometry)) for v in body.taken], geometry)[:carries]
+    wide = (_is_wide(v.shape, geometry) for v in body.inputs[:carries])
+    return {k: of.lanes for k, (of, w) in enumerate(zip(after, wide, strict=True)) if w and of.lanes is not None}
 
 
 def _is_wide(shape: tuple[int, ...], geometry: Geometry) -> bool:
@@ -146,31 +147,54 @@ def _is_wide(shape: tuple[int, ...], geometry: Geometry) -> bool:
     return shape[:rank] == geometry.local_range and len(shape) > rank
 
 
-_Lanes = int | None
-"""Of a value that something alike goes into, the lanes of a sub-group."""
+def _is_uniform(value: Value, geometry: Geometry) -> bool:
+    """Whether a value surely has no element of its own for each work-item."""
+    rank = len(geometry.local_range)
+    return value.shape[:rank] != geometry.local_range
+
+
+class _Lanes(NamedTuple):
+    """What goes into a value.
+
+    Attributes:
+      lanes: of a sub-group, whose lanes have something alike that does; None if nothing does.
+      alike: whether the lanes of a sub-group have the value itself alike.
+    """
+
+    lanes: int | None
+    alike: bool
 
 
 def _followed(body: Region, given: Sequence[_Lanes], geometry: Geometry) -> list[_Lanes]:
-    """Which results of a (sub)program something alike goes into, if it does into these of its inputs."""
+    """What goes into the results of a (sub)program, of what goes into its inputs."""
     found: dict[Any, _Lanes] = dict(zip(body.taken, given, strict=True))
+
+    def read(value: Value) -> _Lanes:
+        return _Lanes(None, _is_uniform(value, geometry)) if isinstance(value, Constant) else found[value]
+
     for op in body.ops:
-        operands = [None if isinstance(a, Constant) else found.get(a) for a in op.used]
-        found |= dict(zip(op.results, _results(op, operands, geometry), strict=True))
-    return [None if isinstance(a, Constant) else found.get(a) for a in body.outputs]
+        found |= dict(zip(op.results, _results(op, [read(a) for a in op.used], geometry), strict=True))
+    return [read(a) for a in body.outputs]
 
 
 def _results(op: Op, operands: Sequence[_Lanes], geometry: Geometry) -> Sequence[_Lanes]:
-    """Which results of an operation something alike goes into."""
+    """What goes into the results of an operation."""
+    unknown = [_Lanes(None, _is_uniform(v, geometry)) for v in op.results]
     match control.of(op):
         case control.Call(body):
             return _followed(body, operands, geometry)
         case control.Scan(body=body, carries=carries):
-            after = _followed(body, operands, geometry)
-            return [*after[:carries], *[None] * (len(after) - carries)]
+            return [*_followed(body, operands, geometry)[:carries], *unknown[carries:]]
         case control.While(body=body):
             return _followed(body, control.given(op, operands, 1), geometry)
-    one = alike(op, geometry) if op.name == ops.COLLECTIVE else None
-    # Not all that are elementwise: a loop with one `exp` of what a sub-group shares took a third longer so.
-    if ops.of(op).folds or op.name in _SHAPES:
-        one = next((lanes for lanes in operands if lanes is not None), None)
-    return [one] * len(op.results)
+    if op.name == ops.COLLECTIVE:
+        lanes = alike(op, geometry)
+        return unknown if lanes is None else [_Lanes(lanes, True)]
+    if op.name in _SHAPES:
+        return [_Lanes(operands[0].lanes, operands[0].alike)]
+    same = all(o.alike for o in operands)
+    # A function that takes long is worth it where a sub-group needs one value of it: by lanes it took a third longer.
+    if ops.of(op).is_elementwise and (same or not ops.of(op).special):
+        lanes = next((o.lanes for o in operands if o.lanes is not None), None)
+        return [_Lanes(lanes, same)] * len(op.results)
+    return unknown

@@ -16,9 +16,9 @@ def factor(loop: CountedLoop) -> int:
     """How many iterations of a loop to emit at a time."""
     body, figures, chunk = loop.body, loop.chunk.target.unrolling, loop.chunk
     accesses = any(e.name in (ops.LOAD, ops.STORE) for e in body.ops)
-    if not accesses or len(body.ops) > figures.largest_body:
+    if not (accesses or any(v.shape for v in body.inputs)) or len(body.ops) > figures.largest_body:
         return 1
-    others = [n for n, op in enumerate(body.ops) if n not in loop.users and not _streams(op, loop)]
+    others = [n for n, op in enumerate(body.ops) if not _streams(op, loop)]
     most = figures.most_of_fills if others else figures.most_of_many if chunk.many else figures.most
     if figures.most_branching < most and any(_branches(n, op, loop) for n, op in enumerate(body.ops)):
         most = figures.most_branching

@@ -269,30 +269,33 @@ class Buffer:
       data: `[elements]` for global memory, which all groups share; `[G, elements]` for local memory; for private memory
         `[elements, G * L]`, so that the work-items' copies of one element lie side by side. Slices are taken from this
         shape and gathers from the flat array: XLA updates both in place, but not a slice of a reshaped array.
-      space: `"global"`, `"local"` or `"private"`; `"global"` also for a local memory that is one for all groups, whose
-        `analysis.Known` still says `"local"` (see `group_invariant_memory`).
-      shape: elements per dimension (of one work-item, for private memory).
-      origin: of a global memory where the part of it begins that the data are; None if they are all of it.
+      storage: how these hold the memory.
+      origin: of a part of a memory the row at which it begins.
       pending: updates that are still to be carried out, together with the next one (see `update_coalescing`).
       deferred: updates that are still to be made, at once with others (see `batched_updates`).
       deferred_to: the window in which those are made, if they are of a row (see `update_coalescing`).
       stored: what is known of the contents, the latest first (see `store_to_load_forwarding`).
-      alone: whether the kernel does not change it, or uses it in one operation only.
-      rows: the shape in which all operations on it see it, if they are stores that agree in one (see `rowwise`).
       viewed: whether the data may be no array of their own but another one in this shape, as one store has left them.
     """
 
     data: jax.Array
-    space: str
-    shape: tuple[int, ...]
-    origin: "Origin | None" = None
+    storage: Storage
+    origin: jax.Array | None = None
     pending: tuple["Update", ...] = ()
     deferred: tuple["Made", ...] = ()
     deferred_to: Any = None
     stored: tuple["Stored", ...] = ()
-    alone: bool = False
-    rows: tuple[int, ...] | None = None
     viewed: bool = False
+
+    @property
+    def space(self) -> str:
+        """Of the memory."""
+        return self.storage.space
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the memory."""
+        return self.storage.shape
 
     @property
     def elements(self) -> int:
@@ -304,28 +307,23 @@ class Buffer:
         """Elements for each place along the first dimension."""
         return self.storage.row
 
-    @property
-    def storage(self) -> Storage:
-        """All that is known of it before the program runs but for its contents."""
-        unit = None if self.origin is None else self.origin.unit
-        return Storage(self.space, self.shape, self.data.shape, self.data.dtype, unit, self.alone, self.rows)
-
     def seen(self, shape: tuple[int, ...]) -> "Buffer":
         """The same memory seen in another shape, along whose first dimension it has at least as many places."""
         origin = self.origin
         if origin is not None:
             times = self.row // math.prod(shape[1:])
-            origin = Origin(lax.mul(origin.row, origin.row.dtype.type(times)), origin.unit * times)
-        return dataclasses.replace(self, shape=shape, origin=origin)
+            origin = lax.mul(origin, origin.dtype.type(times))
+        return dataclasses.replace(self, storage=self.storage.seen(shape), origin=origin)
 
     def origin_element(self, dtype: np.dtype) -> jax.Array:
         """The number of the first element that the data hold, of a part."""
         assert self.origin is not None
-        return lax.mul(self.origin.row.astype(dtype), dtype.type(self.row))
+        return lax.mul(self.origin.astype(dtype), dtype.type(self.row))
 
     def holding(self, data: jax.Array) -> "Buffer":
         """The same memory with other contents, of which nothing is known, and no updates still to be carried out."""
-        return dataclasses.replace(self, data=data, pending=(), stored=(), viewed=False)
+        storage = self.storage.held_as(data.shape)
+        return dataclasses.replace(self, data=data, storage=storage, pending=(), stored=(), viewed=False)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -37,7 +37,7 @@ def results(emitter: Emitter, applied: Applied, loop: While) -> list[Item]:
     context, active, (predicate, inner) = emitter.context, applied.active, applied.inner
     tests, seen = (control.seen(applied.op, applied.operands, k) for k in (0, 1))
     carries = applied.operands[len(applied.op.seen) :]
-    carried = loop_carries.of_loop(emitter, loop.body, applied.inner, seen, carries, loop.predicate)
+    carried = loop_carries.of_loop(loop.body, inner, carries, context.chunk)
 
     def goes_on(packed: list[Any], running: jax.Array | None) -> jax.Array:
         inputs = [*tests, *carried.inside(packed)]
@@ -57,7 +57,7 @@ def results(emitter: Emitter, applied: Applied, loop: While) -> list[Item]:
         last, exceeded = _varying(goes_on, step, first, memories, active, context, limit)
     if exceeded is not None:
         context.observer.on_limit(applied.plan, applied.number, exceeded, context.chunk)
-    return carried.after(last, applied.known, context.chunk)
+    return carried.after(last, applied.known)
 
 
 def _holds_loops(predicate: Region) -> bool:

@@ -109,9 +109,7 @@ class Finding:
 
     def __str__(self) -> str:
         head, *rest = self.text.splitlines()
-        often = (
-            "" if self.count == 1 else f" ({self.count} work-groups)" if self._by_group else f" ({self.count} times)"
-        )
+        often = "" if self.count == 1 else f" ({self.count} {'work-groups' if self._by_group else 'times'})"
         return "\n".join([head + often, *rest])
 
     def _repr_html_(self) -> str:
@@ -175,6 +173,8 @@ class Findings(tuple[Finding, ...]):
 
     def __str__(self) -> str:
         return "\n\n".join(map(str, self)) or "no findings"
+
+    __repr__ = __str__  # what a prompt shows
 
 
 def _index(ids: tuple[int, ...]) -> str:

@@ -35,6 +35,7 @@ from xeemu.language.interface import Extent
 from xeemu.language.linearity import Allocation
 from xeemu.language.program import Program
 from xeemu.language.source import Site
+from xeemu.plurals import counted
 
 _FENCED = (FENCED_GROUPS, FENCED_SUB_GROUPS, FENCED_ITEMS)
 _ACROSS = (GROUPS, FENCED_GROUPS)
@@ -351,8 +352,8 @@ class _Judge:
         first, last = (self._element(memory, n).address for n in (example.first, example.last))
         span = ", ".join(map(str, first)), ", ".join(map(str, last))
         return (
-            f"By then {whose} had written {example.written} of {memory.elements} elements of {memory.name}, the first "
-            f"at [{span[0]}], the last at [{span[1]}]."
+            f"By then {whose} had written {example.written} of {counted(memory.elements, 'element')} of "
+            f"{memory.name}, the first at [{span[0]}], the last at [{span[1]}]."
         )
 
     def _hidden(self, spot: Spot) -> str:

@@ -1,12 +1,11 @@
 """Page: findings as HTML: each with its message, its lines in the source, and who met whom."""
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xeemu.faults import timeline
-from xeemu.language.places import short_place
+from xeemu.language.places import file_name, short_place
 from xeemu.pages import listing, notebook, rendering
 from xeemu.pages.listing import Line
 
@@ -67,7 +66,7 @@ def _who(finding: "Finding") -> list[dict[str, str]]:
 def _listings(finding: "Finding") -> list[tuple[str, list[Line]]]:
     """The lines of each file around those of the finding."""
     files = dict.fromkeys(site.file for site in finding.sites)
-    return [(os.path.basename(file), _around([s for s in finding.sites if s.file == file])) for file in files]
+    return [(file_name(file), _around([s for s in finding.sites if s.file == file])) for file in files]
 
 
 def _around(sites: Sequence["Site"]) -> list[Line]:

@@ -25,6 +25,7 @@ from xeemu.faults.uses import Element, Use, indented
 from xeemu.language.dialect import PYTHON, Dialect
 from xeemu.language.interface import Extent
 from xeemu.language.source import Site, mask_around
+from xeemu.plurals import counted
 
 MORE = (
     "\n  So many pairs of lines race for {0} that the others were not looked at: more may follow once these are mended."
@@ -98,7 +99,7 @@ def beyond_extent(extent: Extent, index: int, size: int, use: Use, count: int, d
     """An index beyond a declared array within a memory, by its number of elements."""
     element = Element(extent.space, extent.name, (index,))
     used = dataclasses.replace(use, what="index")
-    head = f"{OUT_OF_BOUNDS} index of {element}, of an array of {size} elements"
+    head = f"{OUT_OF_BOUNDS} index of {element}, of an array of {counted(size, 'element')}"
     explanation = (
         f"Valid is 0 to {size - 1}. What lies there is another array's or field's, if anything, and is accessed here; "
         f"{dialect.arithmetic} leaves it undefined."
@@ -147,7 +148,7 @@ class Divergence:
 def barrier_divergence(found: Divergence, count: int, dialect: Dialect = PYTHON) -> Finding:
     """A divergence that was seen in so many work-groups."""
     what, group, both = found.what, found.reaching.group_id, (found.reaching, found.missing)
-    who = f"{found.reached} of {found.size} work-items of group {found.reaching.shown(group)}"
+    who = f"{found.reached} of {counted(found.size, 'work-item')} of group {found.reaching.shown(group)}"
     head = f"{BARRIER_DIVERGENCE}: {who} reach a {what}"
     shown = [
         f"  {what} {found.site}",
@@ -316,7 +317,7 @@ def misaligned_block(
     head = f"{MISALIGNED_BLOCK}: a block {use.what} begins at {element}, byte {base * element_bytes}"
     explanation = (
         f"A block {use.what} of {element.space} memory begins at a multiple of {required} bytes on Intel's devices, "
-        f"here of {required // element_bytes} elements; at another its effect is undefined."
+        f"here of {counted(required // element_bytes, 'element')}; at another its effect is undefined."
     )
     advice = (
         f"Give it a base that is a multiple of {required // element_bytes}, or use plain accesses, "
@@ -393,4 +394,4 @@ def _wrapped(text: str) -> list[str]:
 def _barriers(epoch: int) -> str:
     if not epoch:
         return "before any barrier"
-    return "after 1 barrier" if epoch == 1 else f"after {epoch} barriers"
+    return f"after {counted(epoch, 'barrier')}"

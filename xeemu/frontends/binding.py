@@ -24,6 +24,7 @@ from xeemu.language.interface import Bound, Interface, Retrace
 from xeemu.language.kernel import Kernel
 from xeemu.language.local import Local
 from xeemu.language.ndrange import NDRange
+from xeemu.plurals import counted
 
 # The keywords for granules, for parameters that are null pointers and for a check; no parameter of C is called so.
 _GRANULES = "granule bytes"
@@ -244,7 +245,7 @@ class _Binding:
             local = any(text.startswith("local") for text in rest)
             note = "; pointers to local memory take xe.Local(bytes)" if local else ""
             raise KernelArgumentError(
-                f"kernel {self.name} takes {len(texts)} arguments ({', '.join(texts)}), but got "
+                f"kernel {self.name} takes {counted(len(texts), 'argument')} ({', '.join(texts)}), but got "
                 f"{len(arguments)}{missing}{note}"
             )
 
@@ -319,26 +320,18 @@ class _Binding:
         texts = given.pop(printing.MEMORY, None)
         own = {variable: given.pop(name) for name, variable in self.statics.items()}
         bounds = {name: given.pop(name) for name in self.extents if name in given}
-        scalars = {n: value for n, value in given.items() if n not in arguments and n not in local_bytes}
-        granules = dict(static.get(_GRANULES, ()))
-        printed = None if texts is None else (texts, self.pieces)
-        null = static.get(_NULL, ())
-        return dict(
-            kernels.run(
-                self.program,
-                self.function,
-                wg,
-                arguments,
-                scalars,
-                local_bytes,
-                granules,
-                printed,
-                null,
-                own,
-                bounds,
-                _CHECKED in static,
-            )
+        passed = kernels.Given(
+            arrays=arguments,
+            scalars={n: value for n, value in given.items() if n not in arguments and n not in local_bytes},
+            local_bytes=local_bytes,
+            granules=dict(static.get(_GRANULES, ())),
+            printed=None if texts is None else (texts, self.pieces),
+            null=static.get(_NULL, ()),
+            statics=own,
+            extents=bounds,
+            checked=_CHECKED in static,
         )
+        return dict(kernels.run(self.program, self.function, wg, passed))
 
     def remember(self, signature: Any, granules: Mapping[Any, int]) -> None:
         if len(self._granules) >= _MOST_REMEMBERED:

@@ -8,6 +8,7 @@ from xeemu.frontends import binding, declarations
 from xeemu.frontends.tree import Function, Program, Variable
 from xeemu.language.dialect import OPENCL_C
 from xeemu.language.kernel import Kernel
+from xeemu.plurals import counted
 
 
 class Kernels(Mapping[str, Kernel]):
@@ -45,7 +46,7 @@ class Kernels(Mapping[str, Kernel]):
 
     def __repr__(self) -> str:
         heads = [_described(function) for function in self._functions.values()]
-        return "\n".join([f"{self.file}: {len(heads)} kernel{'s' * (len(heads) != 1)}", *(f"  {h}" for h in heads)])
+        return "\n".join([f"{self.file}: {counted(len(heads), 'kernel')}", *(f"  {h}" for h in heads)])
 
 
 def _described(function: Function) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from xeemu.inspection import page, text
 from xeemu.inspection.activity import Activity, by_line
 from xeemu.language import public
+from xeemu.plurals import counted
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -100,16 +101,19 @@ class Inspection:
         return text.of_inspection(self)
 
     def __repr__(self) -> str:
-        return f"<Inspection of {self.kernel}, work-group {text.id_of(self.group)}: {len(self.steps)} steps>"
+        return f"<Inspection of {self.kernel}, work-group {text.id_of(self.group)}: {counted(len(self.steps), 'step')}>"
 
     def _repr_html_(self) -> str:
         return page.fragment(self)
 
-    def to_html(self, path: str | os.PathLike[str]) -> None:
-        """Writes a page with a slider over the steps, which needs nothing else.
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """A page with a slider over the steps, which needs nothing else; written into a file too, if one is given.
 
         Raises:
           KernelArgumentError: Jinja is not installed: `pip install 'xeemu[html]'`.
           OSError: the file cannot be written.
         """
-        Path(path).write_text(page.of_inspection(self), encoding="utf-8")
+        made = page.of_inspection(self)
+        if path is not None:
+            Path(path).write_text(made, encoding="utf-8")
+        return made

@@ -2,13 +2,13 @@
 
 import dataclasses
 import linecache
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from xeemu.inspection import text
+from xeemu.language.places import file_name
 from xeemu.pages import listing, notebook, rendering
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _listings(steps: "tuple[Step, ...]") -> list[tuple[str, str, list[listing.Li
         texts = {step.line: step.source for step in steps if step.file == file}
         numbers = range(min(texts), max(texts) + 1)
         texts |= {n: line.rstrip() for n in numbers if (line := linecache.getline(file, n))}
-        found.append((file, os.path.basename(file), listing.lines(texts, (), {})))
+        found.append((file, file_name(file), listing.lines(texts, (), {})))
     return found
 
 

@@ -13,6 +13,7 @@ from xeemu.inspection.inspection import Access, Step
 from xeemu.language import collectives, source
 from xeemu.language.linearity import Allocation
 from xeemu.language.source import Origin, Site
+from xeemu.plurals import counted
 from xeemu.stepping import steps
 from xeemu.stepping.alone import Alone
 from xeemu.stepping.steps import Code, Fence, Meeting, Operation, Register, Straight
@@ -156,14 +157,14 @@ class Recorder:
     def _check(self, site: Site) -> None:
         if len(self.steps) > self._most:
             raise source.kernel_error(
-                f"the work-group has made {self._most} steps, and goes on; inspect a smaller problem, or allow more "
-                f"with xe.inspect(..., most_steps={10 * self._most})",
+                f"the work-group has made {counted(self._most, 'step')}, and goes on; inspect a smaller problem, or "
+                f"allow more with xe.inspect(..., most_steps={10 * self._most})",
                 site,
             )
         if self._bytes > _MOST_BYTES:
             raise source.kernel_error(
-                f"what the work-group has held in {len(self.steps)} steps is more than {_MOST_BYTES >> 20} MiB, and it "
-                "goes on; inspect a smaller problem",
+                f"what the work-group has held in {counted(len(self.steps), 'step')} is more than {_MOST_BYTES >> 20} "
+                "MiB, and it goes on; inspect a smaller problem",
                 site,
             )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xeemu.language.places import short_place
+from xeemu.plurals import counted, plural
 
 if TYPE_CHECKING:
     from xeemu.inspection.inspection import Access, Inspection, Step
@@ -23,21 +24,19 @@ Row = tuple[str, list[str]]
 
 def of_inspection(inspection: "Inspection") -> str:
     """The table of all steps, of the first ones where there are many."""
-    head = (
-        f"{inspection.kernel}, work-group {id_of(inspection.group)} of {sizes(inspection)}: "
-        f"{len(inspection.steps)} step{'' if len(inspection.steps) == 1 else 's'}"
-    )
+    group, steps = id_of(inspection.group), counted(len(inspection.steps), "step")
+    head = f"{inspection.kernel}, work-group {group} of {sizes(inspection)}: {steps}"
     shown = inspection.steps[:_MOST_STEPS]
     left = len(inspection.steps) - len(shown)
-    more = [f"... and {left} steps more: inspection.steps, inspection.at(line)"] if left else []
+    more = [f"... and {counted(left, 'step')} more: inspection.steps, inspection.at(line)"] if left else []
     return "\n".join([head, *map(of_step, shown), *more])
 
 
 def sizes(inspection: "Inspection") -> str:
     """The launch's sizes, in words."""
     groups = [-(-n // s) for n, s in zip(inspection.global_size, inspection.local_size, strict=True)]
-    items = " x ".join(map(str, inspection.local_size))
-    return f"{' x '.join(map(str, groups))}, {items} work-items in sub-groups of {inspection.sub_group_size}"
+    items, noun = " x ".join(map(str, inspection.local_size)), plural(math.prod(inspection.local_size), "work-item")
+    return f"{' x '.join(map(str, groups))}, {items} {noun} in sub-groups of {inspection.sub_group_size}"
 
 
 def id_of(ids: Sequence[int]) -> str:
@@ -64,7 +63,7 @@ def place(step: "Step") -> str:
 def _apart(step: "Step") -> str:
     """How often the line was come to, and by how many work-items, where that tells something."""
     active, items = int(step.active.sum()), step.active.size
-    told = [f"time {step.turn}"] * (step.turn > 1) + [f"{active} of {items} work-items"] * (active < items)
+    told = [f"time {step.turn}"] * (step.turn > 1) + [f"{active} of {counted(items, 'work-item')}"] * (active < items)
     return f"   [{', '.join(told)}]" if told else ""
 
 
@@ -132,7 +131,8 @@ def _memory(name: str, values: np.ma.MaskedArray) -> list[str]:
     label = f"= {name}"
     lines = [_line((label if n == 0 else "", shown[n]), width) for n in range(count)]
     hidden = len(shown) - count
-    return [*lines, *([f"{'':8}... {hidden} rows more of {math.prod(values.shape)} elements"] if hidden else [])]
+    more = f"{'':8}... {counted(hidden, 'row')} more of {math.prod(values.shape)} elements"
+    return [*lines, *([more] if hidden else [])]
 
 
 def _line(row: Row, width: int) -> str:

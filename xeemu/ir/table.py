@@ -40,8 +40,8 @@ class Traits:
       name: that of its JAX primitive.
       kind: what it does.
 
-      folds: NumPy carries it out to XLA's bits, element by element, on integers and bools (`folding.ELEMENTWISE`).
-      moves: it only moves or repeats the elements of one operand, and NumPy carries it out (`folding.MOVES`).
+      folds: NumPy carries it out to XLA's bits, element by element, on integers and bools (`constant_folding`).
+      moves: it only moves or repeats the elements of one operand, and NumPy carries it out (`constant_folding`).
       chooses: each element of the result is one of the operands' at the same place, or a bound on it.
       among: the elements of the result are among those of the first operand.
       fits: an integer result is within its type if the operands are.

@@ -35,6 +35,15 @@ def variable_of_call(raised: TracebackType) -> str | None:
     return function.id if isinstance(function, ast.Name) else None
 
 
+def function_of_call(raised: TracebackType) -> str | None:
+    """The function of a call that was refused, as `jnp.dot` of `jnp.dot(a, b)`; None if it is no name."""
+    function = next((node.func for node in _around(raised) if isinstance(node, ast.Call)), None)
+    owner = function
+    while isinstance(owner, ast.Attribute):
+        owner = owner.value
+    return ast.unparse(function) if function is not None and isinstance(owner, ast.Name) else None
+
+
 def _around(raised: TracebackType) -> Iterator[ast.expr]:
     """The call that raised, and the expressions around it of which Python takes the truth, the innermost first."""
     code = raised.tb_frame.f_code

@@ -17,6 +17,11 @@ def short_place(file: str, line: int) -> str:
     return full_place(file if is_cell(file) else os.path.basename(file), line)
 
 
+def file_name(file: str) -> str:
+    """The name of a file without its folders, for headings; `cell` for a cell of a notebook."""
+    return "cell" if is_cell(file) else os.path.basename(file)
+
+
 def is_cell(file: str) -> bool:
     """Whether a file stands for a cell of a notebook."""
     return _CELL.search(file) is not None

@@ -12,7 +12,18 @@ import numpy as np
 from xeemu.errors import Error, KernelError, NoSuchVariableError
 from xeemu.ir import ops, verifier
 from xeemu.ir.program import Region
-from xeemu.language import calls, diagnosis, expressions, foreign, importing, linearity, separation, source, waiting
+from xeemu.language import (
+    calls,
+    diagnosis,
+    expressions,
+    foreign,
+    importing,
+    linearity,
+    listing,
+    separation,
+    source,
+    waiting,
+)
 from xeemu.language.geometry import Geometry
 from xeemu.language.interface import Retrace
 from xeemu.language.kernel import Kernel
@@ -33,7 +44,7 @@ _NEEDS_VALUE_TOO = (
 )
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Program:
     """A kernel as it was traced for one work-group, with what is known about its memories.
 
@@ -90,14 +101,13 @@ class Program:
             memory = op.results[-1]
         return tuple(found)
 
-    def __str__(self) -> str:
-        from xeemu.language import listing
+    def __repr__(self) -> str:
+        return f"<Program of {self.kernel.name}, nd-range {'x'.join(map(str, self.geometry.global_range))}>"
 
+    def __str__(self) -> str:
         return listing.of_program(self)
 
     def _repr_html_(self) -> str:
-        from xeemu.language import listing
-
         return listing.fragment(self)
 
 
@@ -255,7 +265,7 @@ class _Raised:
         try:
             yield
         except NameError as error:
-            self.by_user = True
+            self.by_user = source.raised_by_user(error)
             known = error.name and foreign.written(error.name)
             if not known:
                 raise
@@ -297,10 +307,9 @@ def _traced(
         site = source.of_exception(error, kernel.function.__code__)
         if told := diagnosis.of_error(error, local_range, site.source):
             raise source.kernel_error(told, site) from error
-        called = type(error).__name__
-        raise KernelError(
-            f"JAX refuses an operation of kernel {kernel.name}: {str(error) or called}\n  at {site}"
-        ) from error
+        entry, why = source.raised_at(error, kernel.function.__code__), str(error) or type(error).__name__
+        function = (entry and expressions.function_of_call(entry)) or "an operation"
+        raise KernelError(f"JAX refuses {function} in kernel {kernel.name}: {why}\n  at {site}") from error
 
 
 def _value_needed(error: Exception, kernel: Kernel) -> KernelError:

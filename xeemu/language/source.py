@@ -20,7 +20,11 @@ from xeemu.language.places import full_place
 # Frames of these directories are never the user's; the collection of kernels inside the package is a user of it.
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _KERNELS = os.path.join(_PACKAGE, "kernels")
-_LIBRARIES = tuple(os.path.dirname(os.path.abspath(str(library.__file__))) + os.sep for library in (jax, np))
+_BESIDE_JAX = os.path.dirname(os.path.dirname(os.path.abspath(str(jax.__file__))))
+_LIBRARIES = (
+    *(os.path.dirname(os.path.abspath(str(library.__file__))) + os.sep for library in (jax, np)),
+    os.path.join(_BESIDE_JAX, "opt_einsum", ""),  # which JAX asks to read the subscripts of jnp.einsum
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -357,7 +361,7 @@ def _line(code: CodeType, offset: int) -> int:
 
 @functools.lru_cache(maxsize=4096)
 def is_users(filename: str) -> bool:
-    """Whether a file is a user's: none of xeemu, JAX or NumPy."""
+    """Whether a file is a user's: none of xeemu, JAX, what JAX stands on, or NumPy."""
     if filename.startswith("<frozen"):
         return False
     path = os.path.abspath(filename)

@@ -14,6 +14,7 @@ from xeemu.errors import KernelArgumentError
 from xeemu.language import source
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
+from xeemu.plurals import counted
 
 DEFAULT_DEVICE = "max1550"
 
@@ -109,7 +110,8 @@ def checked_arguments(kernel: Kernel, arguments: Sequence[Any], allowed: Any) ->
     every = names if kernel.interface is None else kernel.interface.every or names
     if not len(names) <= len(arguments) <= len(every):
         raise KernelArgumentError(
-            f"kernel {kernel.name} takes {len(names)} arguments ({', '.join(names)}), but got {len(arguments)}"
+            f"kernel {kernel.name} takes {counted(len(names), 'argument')} ({', '.join(names)}), but got "
+            f"{len(arguments)}"
         )
     if kernel.interface is not None and kernel.interface.bind is not None:
         return list(arguments)  # looked at where they are bound

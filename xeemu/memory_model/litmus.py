@@ -28,6 +28,7 @@ from xeemu.memory_model.executions import Program
 from xeemu.memory_model.relations import MOST_EVENTS
 from xeemu.memory_model.statements import Position, Statement
 from xeemu.memory_model.witness import Outcome, Race, Witness
+from xeemu.plurals import counted
 
 MOST_WORK_ITEMS = 4
 # Work-items that have no more in common than what they are named by.
@@ -133,8 +134,7 @@ class Litmus:
         if self.undefined:
             head, results = "undefined, by a data race:", map(str, self.races)
         else:
-            number = len(self.outcomes)
-            head, results = f"{number} outcome{'s' * (number != 1)}:", map(str, self.outcomes)
+            head, results = f"{counted(len(self.outcomes), 'outcome')}:", map(str, self.outcomes)
         return "\n".join([self.name, *_listing(self), head, *(textwrap.indent(text, "  ") for text in results)])
 
     def _repr_html_(self) -> str:
@@ -198,7 +198,9 @@ def _positions(given: str | Sequence[Position | tuple[int, int, int]], count: in
             )
         return tuple(_PLACEMENTS[given](n) for n in range(count))
     if len(given) != count:
-        raise KernelArgumentError(f"{len(given)} positions for {count} work-items; give one for each")
+        raise KernelArgumentError(
+            f"{counted(len(given), 'position')} for {counted(count, 'work-item')}; give one for each"
+        )
     return tuple(_position(position) for position in given)
 
 
@@ -216,7 +218,7 @@ def _position(given: Position | tuple[int, int, int]) -> Position:
 def _check_size(program: Program) -> None:
     if not 1 <= len(program.work_items) <= MOST_WORK_ITEMS:
         raise KernelArgumentError(
-            f"a litmus test with {len(program.work_items)} work-items; give 1 to {MOST_WORK_ITEMS} of them"
+            f"a litmus test with {counted(len(program.work_items), 'work-item')}; give 1 to {MOST_WORK_ITEMS} of them"
         )
     if not program.locations:
         raise KernelArgumentError("a litmus test without a location; give statements such as x.store(1)")

@@ -13,6 +13,7 @@ from xeemu.passes.eliminate_dead_code import eliminate_dead_code
 from xeemu.passes.eliminate_scratchpads import eliminate_scratchpads
 from xeemu.passes.facts import Facts
 from xeemu.passes.inline_calls import inline_calls
+from xeemu.passes.promote_memories import promote_memories
 from xeemu.passes.simplify_divisions import simplify_divisions
 
 Pass = Callable[[Program, Facts, Target], Program]
@@ -22,6 +23,7 @@ PASSES: tuple[Pass, ...] = (
     inline_calls,
     simplify_divisions,
     eliminate_scratchpads,
+    promote_memories,
     eliminate_dead_code,
 )
 """All of them, in order. Each relies on those before it: after the first one there are no calls."""

@@ -10,6 +10,7 @@ from xeemu.devices.bankmap import BankMap
 from xeemu.errors import KernelArgumentError
 from xeemu.language import public
 from xeemu.plot import drawing
+from xeemu.plurals import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,11 +46,14 @@ def bank_map(site: SiteReport, most: int = 32, ax: "Axes | None" = None) -> "Axe
     ax.set_ylabel(f"request, {drawn.part}" if drawn.part else "request")
     ax.set_xticks(range(0, drawn.banks, 2 if drawn.banks > 16 else 1))
     ax.set_yticks(range(len(served)))
-    ends = (f"{n} pass{'' if n == 1 else 'es'}" for n in passes)
+    ends = (counted(n, "pass", "passes") for n in passes)
     ax.set_yticklabels([f"{label}: {end}" for label, end in zip(labels, ends, strict=True)], fontsize="small")
     hidden = len(drawn.rows) - len(served) + drawn.left_out
     more = f" in {len(served)} rows of {len(served) + hidden}" if hidden else ""
-    ax.set_title(f"{site.op} of {site.memory}, line {site.line}: {passes.sum()} passes{more}", fontsize="medium")
+    ax.set_title(
+        f"{site.op} of {site.memory}, line {site.line}: {counted(passes.sum(), 'pass', 'passes')}{more}",
+        fontsize="medium",
+    )
     return ax
 
 

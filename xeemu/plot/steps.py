@@ -12,6 +12,7 @@ from xeemu.devices.occupancy import occupancy as calculate
 from xeemu.errors import Error
 from xeemu.language import public
 from xeemu.plot import drawing
+from xeemu.plurals import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +51,7 @@ def occupancy(
     if slm_bytes is not None:
         here = at(slm_bytes)
         ax.plot([slm_bytes / 1024], [100 * (here.fraction or 0)], "o")
-        note = f"{here.groups} group{'' if here.groups == 1 else 's'}, limited by {here.limiter}"
+        note = f"{counted(here.groups or 0, 'group')}, limited by {here.limiter}"
         side = -1 if slm_bytes > 0.55 * model.local_mem_size else 1
         style: dict[str, Any] = {"xytext": (6 * side, 5), "textcoords": "offset points"}
         style["ha"] = "left" if side > 0 else "right"
@@ -58,6 +59,6 @@ def occupancy(
     ax.set_xlabel("local memory of a work-group (KiB)")
     ax.set_ylabel("hardware threads in use (%)")
     ax.set_ylim(0, 112)
-    ax.set_title(f"{model.name}, {np.prod(local_size)} work-items a group", fontsize="medium")
+    ax.set_title(f"{model.name}, {counted(int(np.prod(local_size)), 'work-item')} a group", fontsize="medium")
     ax.grid(alpha=0.3)
     return ax

@@ -17,6 +17,7 @@ from xeemu.errors import KernelArgumentError
 from xeemu.language import public
 from xeemu.plot import drawing
 from xeemu.plot.banks import map_of
+from xeemu.plurals import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -144,7 +145,7 @@ def _draw(ax: "Axes", shown: _Tile, name: str) -> None:
     _draw_frames(ax, shown)
     rows, first, last = len(shown.banks), shown.first, shown.first + len(shown.banks) - 1
     pitch = f"pitch {shown.pitch}" + (f" + {shown.extra}" if shown.extra else "")
-    passes = f"{pitch}: {shown.passes} pass{'' if shown.passes == 1 else 'es'}"
+    passes = f"{pitch}: {counted(shown.passes, 'pass', 'passes')}"
     ax.set_title(f"{name}\n{passes}" if name else passes, fontsize="medium")
     ax.set_xlabel("column")
     ax.set_ylabel("row" if rows == shown.rows else f"row, from {first} to {last} of {shown.rows}")

@@ -16,6 +16,7 @@ from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.tree import Place
 from xeemu.frontends.types import Pointer, Record, Type
 from xeemu.language.source import Site
+from xeemu.plurals import counted
 from xeemu.programs import transfers
 
 _TEXTS = ("std::basic_string", "std::ostream", "std::basic_ostream", "std::string", "<lambda", "std::function")
@@ -192,7 +193,7 @@ def _replace(name: str, memory: Memory, of: Type, given: Any) -> None:
     count = memory.size // size
     if data.dtype.itemsize * data.size != count * size or (data.dtype != dtype.base and data.dtype.kind != "V"):
         raise KernelArgumentError(
-            f"{name} has {count} elements of {of}, but got an array of the shape {data.shape} and of "
-            f"{data.dtype}; pass np.asarray(..., np.{dtype.base}) of {count} elements"
+            f"{name} has {counted(count, 'element')} of {of}, but got an array of the shape {data.shape} and of "
+            f"{data.dtype}; pass np.asarray(..., np.{dtype.base}) of {counted(count, 'element')}"
         )
     transfers.put(memory, of, data)

@@ -91,8 +91,12 @@ class _Run:
         machine.on_uninitialized_read = read.missed
         machine.commands.ordering.found = races.found
         machine.destructor = Destructors(self.kernels.instances).of
-        with host.deep(), np.errstate(all="ignore"):
-            code = self._call(machine, main)
+        try:
+            with host.deep(), np.errstate(all="ignore"):
+                code = self._call(machine, main)
+        except Error as error:
+            _keep_output(error, machine)
+            raise
         races.over = True
         lent = frozenset(self.lent)
         self.given.check(machine, lent)
@@ -101,7 +105,7 @@ class _Run:
         except MemoryError as error:
             raise _too_large(error, machine) from None
         found = Findings([*races.findings(), *frees.seen.values(), *read.findings()])
-        return Result(texts.spelt("".join(machine.output)), arrays, tuple(self.submitted), code, found, frees.leaks())
+        return Result(_output(machine), arrays, tuple(self.submitted), code, found, frees.leaks())
 
     def _main(self) -> Function:
         for cursor in submissions.functions(self.kernels.instances):
@@ -278,6 +282,17 @@ class _Run:
             self._deciding[name, sharing] = lowered.deciding(program, entry.function)
             self._made[key] = kernel, entry.function.parameters
         return self._made[key]
+
+
+def _output(machine: Machine) -> str:
+    return texts.spelt("".join(machine.output))
+
+
+def _keep_output(error: Error, machine: Machine) -> None:
+    """Lets an error tell what the program had printed until then."""
+    error.output = _output(machine)
+    if error.output:
+        error.add_note(f"until then the program had printed:\n{error.output}")
 
 
 def _beyond(machine: Machine, outside: Outside) -> str:

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from xeemu.language.program import Program
-from xeemu.stepping import interleaving, steps, turns
+from xeemu.stepping import preparing, steps, turns
 from xeemu.stepping.interleaving import Launch
 from xeemu.stepping.rounds import Rounds
 from xeemu.stepping.steps import Code, Register
@@ -34,7 +34,7 @@ def run(program: Program, given: Sequence[Any], group: int, seen: Seen, max_iter
     Raises:
       KernelError: work-items wait for each other at different places; or a loop was given up.
     """
-    with jax.enable_x64(program.wide), jax.default_device(interleaving.host()), np.errstate(all="ignore"):
+    with jax.enable_x64(program.wide), jax.default_device(preparing.host()), np.errstate(all="ignore"):
         launch = Alone(program, given, group, seen, max_iterations)
         launch.run()
     return launch
@@ -47,7 +47,7 @@ class Alone(Launch):
         self, program: Program, given: Sequence[Any], group: int, seen: Seen, max_iterations: int | None = None
     ):
         self._whole, self._group, self._tell = program.geometry, group, seen
-        one = interleaving.prepared(_of_one_group(program), by_line=True)
+        one = preparing.of_program(_of_one_group(program), by_line=True)
         geometry = one.program.geometry
         order = turns.Fixed(np.zeros((1, geometry.items), np.int64), geometry)
         super().__init__(one, given, order, Rounds(geometry, max_iterations))

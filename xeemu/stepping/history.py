@@ -75,3 +75,8 @@ class History:
     def add(self, event: Event) -> None:
         self.events.append(event)
         self.lanes += len(event.items) if isinstance(event, Accessed) else 0
+
+
+def bits(values: np.ndarray) -> np.ndarray:
+    """The representations of values: what SYCL's compare-exchange compares."""
+    return values.view(f"u{values.dtype.itemsize}") if values.dtype.kind in "fV" else values

@@ -5,37 +5,30 @@ they have to meet the others of their group. What their plain stores write may s
 `visibility`). It runs in Python, step by step, with NumPy for the memories: for small launches.
 """
 
-import dataclasses
-import functools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
-from xeemu.devices import target
-from xeemu.emission import ordered_atomics
 from xeemu.errors import KernelArgumentError
-from xeemu.language import collectives, primitives, source
+from xeemu.language import collectives, source
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 from xeemu.language.memory import poison
-from xeemu.language.orders import ACQUIRING, RELEASING, Ordering
+from xeemu.language.orders import ACQUIRING, RELEASING
 from xeemu.language.program import Program
-from xeemu.stepping import flattening, steps, turns, visibility
-from xeemu.stepping.history import Accessed, Fenced, History, Met
+from xeemu.stepping import preparing, steps, turns, visibility
+from xeemu.stepping.history import Accessed, Fenced, History, Met, bits
+from xeemu.stepping.memories import Accesses, Lanes, Memories, element_of
+from xeemu.stepping.owed_barriers import OwedBarriers
+from xeemu.stepping.preparing import Prepared
 from xeemu.stepping.rounds import Rounds
-from xeemu.stepping.steps import Access, Branch, Code, Fence, Jump, Meeting, Operand, Register, Straight
-from xeemu.stepping.visibility import Contents, Who
+from xeemu.stepping.steps import Access, Branch, Fence, Meeting, Operand, Register, Straight
+from xeemu.stepping.visibility import Contents
 
-_NOTHING = -1
 _EFFORT_OF_A_TURN = 64
-
-Lanes = tuple[np.ndarray, ...]
-"""Lanes of an access: `[k]` numbers of the work-items among those of a step, and `[k]` of their elements."""
-
-Compiled = tuple[list[Register], list[Register], Callable[..., Any]]
 
 
 def run(
@@ -52,9 +45,9 @@ def run(
     Raises:
       KernelError: work-items of a group wait for each other at different places; or a loop was given up.
     """
-    with jax.enable_x64(program.wide), jax.default_device(host()), np.errstate(all="ignore"):
+    with jax.enable_x64(program.wide), jax.default_device(preparing.host()), np.errstate(all="ignore"):
         rounds = Rounds(program.geometry, max_iterations)
-        launch = Launch(prepared(program), given, turns.Turns(seed, program.geometry), rounds)
+        launch = Launch(preparing.of_program(program), given, turns.Turns(seed, program.geometry), rounds)
         launch.run()
     shapes = [np.shape(a) for a in given]
     return [launch.memories[_argument(program, k)].cells.reshape(shapes[k]) for k in program.outputs]
@@ -93,17 +86,9 @@ def recorded(program: Program, given: Sequence[Any], order: turns.Turns, history
     Raises:
       KernelError: work-items of a group wait for each other at different places; or a loop was given up.
     """
-    with jax.enable_x64(program.wide), jax.default_device(host()), np.errstate(all="ignore"):
+    with jax.enable_x64(program.wide), jax.default_device(preparing.host()), np.errstate(all="ignore"):
         rounds = Rounds(program.geometry, None)
-        return Launch(prepared(program), given, order, rounds, history).run(most)
-
-
-def host() -> Any:
-    """The device that computes values between steps: a CPU, whose results do not depend on what else is there."""
-    try:
-        return jax.local_devices(backend="cpu")[0]
-    except RuntimeError:
-        return jax.local_devices()[0]
+        return Launch(preparing.of_program(program), given, order, rounds, history).run(most)
 
 
 def _argument(program: Program, number: int) -> Allocation:
@@ -112,51 +97,8 @@ def _argument(program: Program, number: int) -> Allocation:
     return memory
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Prepared:
-    """A program as steps, with its straight code compiled.
-
-    Attributes:
-      program: the kernel.
-      code: its steps.
-      compiled: for each step with straight code what it reads, what it writes, and the function between them.
-      onward: for each place the one where a work-item goes on that gets there: jumps are followed.
-    """
-
-    program: Program
-    code: Code
-    compiled: dict[int, Compiled]
-    onward: np.ndarray
-
-
-@functools.lru_cache(maxsize=64)
-def prepared(program: Program, by_line: bool = False) -> Prepared:
-    code, compiled = flattening.of_program(program, by_line), {}
-    kind = target.of_platform(host().platform)
-    for place, step in enumerate(code.steps):
-        straight = step.exchange if isinstance(step, Meeting) else step
-        if isinstance(straight, Straight):
-            written, function = steps.compiled(straight, code.kept, program.geometry, kind)
-            compiled[place] = steps.inputs(straight), written, function
-    return Prepared(program, code, compiled, _onward(code))
-
-
-def _onward(code: Code) -> np.ndarray:
-    onward = np.arange(len(code.steps) + 1)
-    for place, step in enumerate(code.steps):
-        end: Any = step
-        while isinstance(end, Jump):
-            onward[place] = end.target
-            end = code.steps[end.target] if end.target < len(code.steps) else None
-    return onward
-
-
 class Launch:
-    """A launch under way.
-
-    Attributes:
-      memories: the contents of each memory.
-    """
+    """A launch under way."""
 
     def __init__(
         self,
@@ -173,16 +115,18 @@ class Launch:
         self._places = np.full(shape, prepared.onward[0])
         # Who waits at a meeting; who waits for a barrier that it has gone past, and where that is; who has ended.
         self._waits, self._blocked = np.zeros(shape, bool), np.zeros(shape, bool)
-        self._owes = np.full(shape, _NOTHING)
+        self._owed = OwedBarriers(shape, prepared.code)
         self._ended = ~self._present
-        self._who = [[Who.of(g, i, self.geometry) for i in range(shape[1])] for g in range(shape[0])]
         self._rows = np.arange(shape[1]) // self.geometry.sub_group_size
-        self.memories = self._contents(given)
+        self._memory = Memories(prepared.program, given, drawn)
         self._values: dict[int, np.ndarray] = {}
-        # When each work-item last acquired what others have stored to a memory.
-        self._acquired = {memory: np.zeros(shape, np.int64) for memory in self.memories}
         for register, what, number in prepared.code.given:
             self._values[register.number] = self._start(register, what, number, given)
+
+    @property
+    def memories(self) -> Mapping[Allocation, Contents]:
+        """The contents of each memory."""
+        return self._memory.contents
 
     def _existing(self) -> np.ndarray:
         """`[groups, items]` which work-items there are."""
@@ -190,15 +134,6 @@ class Launch:
 
     def _seen(self, place: int, members: np.ndarray) -> None:
         """Work-items, by a mask of `[groups, items]`, have carried out a step; for those who watch a launch."""
-
-    def _contents(self, given: Sequence[Any]) -> dict[Allocation, Contents]:
-        program = self.prepared.program
-        old = self.turns.manner.old_values
-        found = {a: Contents(a, self.geometry, remembers=old) for a in program.allocations}
-        for memory, argument in zip(program.arguments, given, strict=True):
-            if memory is not None:
-                found[memory] = Contents(memory, self.geometry, np.asarray(argument), old)
-        return found
 
     def _start(self, register: Register, what: str, number: int | None, given: Sequence[Any]) -> np.ndarray:
         shape = self._present.shape
@@ -233,8 +168,7 @@ class Launch:
         members = self._unhindered(step, members)
         if not members.any():
             return
-        for contents in self.memories.values():
-            contents.now += 1
+        self._memory.tick()
         match step:
             case Meeting():
                 self._arrive(step, place, members)
@@ -271,11 +205,11 @@ class Launch:
     def _end(self, members: np.ndarray) -> None:
         """Of work-items those that have passed the last step end; all that they have stored is seen then."""
         there = members & (self._places == len(self.prepared.code.steps))
-        self._blocked |= there & (self._owes != _NOTHING)
+        self._blocked |= there & self._owed.owing
         there &= ~self._blocked
         if there.any():
             self._ended |= there
-            self._publish(there, self.memories, visibility.DEVICE)
+            self._memory.publish(there, self.memories, visibility.DEVICE)
 
     # Values.
 
@@ -321,40 +255,30 @@ class Launch:
     # Memory.
 
     def _access(self, step: Access, members: np.ndarray) -> None:
-        shape, memory = step.access.shape, self.memories[step.memory]
-        group, item = np.nonzero(members)
         element, inside, active = self.touched(step, members)
-        positions = memory.positions(element, group, item, self.geometry.items)
-        values = [self.elements(v, shape)[members] for v in step.values]
-        dtype = step.memory.dtype
-        who = _Members(self._who, group, item)
-        takes_part, old = active & inside, None
-        kept = self._history is not None and self._history.keeps(step)
+        accesses = self._memory.accesses(step, members, element, active & inside)
+        values = [self.elements(v, step.access.shape)[members] for v in step.values]
+        dtype, old = step.memory.dtype, None
         if step.op == "load":
             other = values[0] if values else np.zeros((), dtype)
-            seen = self._load(step, np.where(takes_part, positions, 0), who, self._acquired[step.memory][members])
-            loaded = np.where(active, np.where(inside, seen, poison(dtype)), other)
+            loaded = np.where(active, np.where(inside, self._memory.load(accesses), poison(dtype)), other)
             assert step.result is not None
             self._assign(step.result, members, loaded)
-            order: Lanes = np.nonzero(takes_part)
+            order: Lanes = np.nonzero(accesses.active)
         elif step.access.ordering is None:
-            late = self._hinders(step.memory, members)[group, item]
-            order = self._store(memory, positions, values[0].astype(dtype), takes_part, who, late)
+            order = self._memory.store(accesses, values[0].astype(dtype), self._owed.hinders(step.memory, members))
         else:
-            given = [v.astype(dtype) for v in values]
-            old, order = self._update(step, memory, positions, given, takes_part, who)
+            old, order = self._memory.update(accesses, [v.astype(dtype) for v in values])
             if step.result is not None:
                 self._assign(step.result, members, old)
-        if step.access.ordering is not None and step.op != "store" and step.access.ordering.order in ACQUIRING:
-            row = np.flatnonzero(takes_part.any(axis=1))
-            self._acquire((group[row], item[row]), self.memories)
-        if kept:
-            self._keep(step, group * self.geometry.items + item, positions, order, values, old)
+        self._memory.end(accesses)
+        if self._history is not None and self._history.keeps(step):
+            self._keep(accesses, order, values, old)
 
     def touched(self, step: Access, members: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """`[k, n]` elements that work-items access, 0 out of bounds; where they are in bounds; and the mask."""
         shape = step.access.shape
-        element, inside = _element([self.elements(i, shape)[members] for i in step.index], step.memory)
+        element, inside = element_of([self.elements(i, shape)[members] for i in step.index], step.memory)
         # A memory of one element without an axis has no index that would tell the work-items.
         element = element if element.ndim else np.zeros((int(members.sum()), 1), np.int64)
         active = np.ones(element.shape, bool)
@@ -362,105 +286,27 @@ class Launch:
             active = self.elements(step.where, shape)[members]
         return element, inside, active
 
-    def _keep(
-        self,
-        step: Access,
-        items: np.ndarray,
-        positions: np.ndarray,
-        order: Lanes,
-        values: Sequence[np.ndarray],
-        old: np.ndarray | None,
-    ) -> None:
+    def _keep(self, accesses: Accesses, order: Lanes, values: Sequence[np.ndarray], old: np.ndarray | None) -> None:
         """Adds an operation to the history; `order` names the lanes that took part, in their order."""
         assert self._history is not None
+        step = accesses.step
         if not len(order[0]):
             return
         wrote = np.full(len(order[0]), step.op != "load")
         if step.op == "compare_exchange":
             assert old is not None
-            wrote = _bits(old[order]) == _bits(values[0].astype(old.dtype)[order])
-        stored = _bits(values[0].astype(step.memory.dtype)[order]) if step.access.ordering is None and values else None
-        self._history.add(Accessed(step, items[order[0]], positions[order], wrote, stored))
-
-    def _load(self, step: Access, positions: np.ndarray, who: Sequence[Who], since: np.ndarray) -> np.ndarray:
-        memory = self.memories[step.memory]
-        if not memory.cells.size:
-            return np.zeros(positions.shape, step.memory.dtype)
-        # An atomic load sees the newest value.
-        newest = step.access.ordering is not None
-        return memory.load(positions, who, since.tolist(), (lambda count: 0) if newest else self.turns.number)
-
-    def _store(
-        self,
-        memory: Contents,
-        positions: np.ndarray,
-        values: np.ndarray,
-        active: np.ndarray,
-        who: Sequence[Who],
-        late: np.ndarray,
-    ) -> Lanes:
-        """Stores of work-items in a random order, which it gives; the last one to an element stays, some come late."""
-        row, column = np.nonzero(active)
-        order = self.turns.shuffled(len(row))
-        row, column = row[order], column[order]
-        delay = self.turns.manner.delay
-        if memory.is_settled and (not delay or memory.memory.space == "private"):
-            memory.cells[positions[row, column]] = values[row, column]
-            return row, column
-        delayed = (self.turns.many(delay, len(row)) | late[row]).tolist()
-        places, stored = positions[row, column].tolist(), values[row, column]
-        for n, place in enumerate(places):
-            memory.store(place, stored[n], who[row[n]], delayed[n])
-        return row, column
-
-    def _update(
-        self,
-        step: Access,
-        memory: Contents,
-        positions: np.ndarray,
-        values: Sequence[np.ndarray],
-        active: np.ndarray,
-        who: Sequence[Who],
-    ) -> tuple[np.ndarray, Lanes]:
-        """Atomic operations of work-items, one after the other in a random order; the old values, and the order."""
-        assert step.access.ordering is not None
-        level = visibility.LEVELS[step.access.ordering.scope]
-        if step.access.ordering.order in RELEASING:
-            for number in np.flatnonzero(active.any(axis=1)).tolist():
-                for contents in self.memories.values():
-                    contents.publish(who[number], level)
-        # Where nothing is held back, an operation of narrow scope works on what everybody sees.
-        level = level if self.turns.manner.delay else visibility.DEVICE
-        old = np.full(positions.shape, poison(step.memory.dtype))
-        row, column = np.nonzero(active)
-        order = self.turns.shuffled(len(row))
-        for n in order.tolist():
-            at = row[n], column[n]
-            own = [v[at] for v in values]
-            old[at] = memory.update(int(positions[at]), own, who[row[n]], _UPDATES[step.op], level)
-        return old, (row[order], column[order])
+            wrote = bits(old[order]) == bits(values[0].astype(old.dtype)[order])
+        stored = bits(values[0].astype(step.memory.dtype)[order]) if step.access.ordering is None and values else None
+        items = accesses.group * self.geometry.items + accesses.item
+        self._history.add(Accessed(step, items[order[0]], accesses.positions[order], wrote, stored))
 
     def _fence(self, step: Fence, members: np.ndarray) -> None:
         if step.ordering.order in RELEASING:
-            self._publish(members, step.memories, visibility.LEVELS[step.ordering.scope])
+            self._memory.publish(members, step.memories, visibility.LEVELS[step.ordering.scope])
         if step.ordering.order in ACQUIRING:
-            self._acquire(members, step.memories)
+            self._memory.acquire(members, step.memories)
         if self._history is not None:
             self._history.add(Fenced(step, np.flatnonzero(members)))
-
-    def _acquire(self, members: Any, memories: Iterable[Allocation]) -> None:
-        """Work-items, by a mask or their groups and local ids, see what was stored to memories up to now."""
-        for memory in memories:
-            self._acquired[memory][members] = self.memories[memory].now
-
-    def _publish(self, members: np.ndarray, memories: Iterable[Allocation], level: int) -> None:
-        unsettled = [self.memories[m] for m in memories if not self.memories[m].is_settled]
-        if not unsettled:
-            return
-        group, item = np.nonzero(members)
-        for n in self.turns.shuffled(len(group)).tolist():
-            for contents in unsettled:
-                contents.publish(self._who[group[n]][item[n]], level)
 
     # Meetings.
 
@@ -497,8 +343,8 @@ class Launch:
         active = self._masked(step.active, members)
         if step.memories:
             level = visibility.GROUP if step.level == collectives.GROUP else visibility.SUB_GROUP
-            self._publish(active, step.memories, level)
-            self._acquire(active, step.memories)
+            self._memory.publish(active, step.memories, level)
+            self._memory.acquire(active, step.memories)
         if self._history is not None and (step.memories or step.exchange is None) and active.any():
             self._history.add(Met(step, np.flatnonzero(active)))
         self._seen(place, active)
@@ -509,13 +355,11 @@ class Launch:
 
     def _go_past(self, step: Meeting, place: int, members: np.ndarray) -> None:
         """Work-items go past a barrier, owing it that all others get there."""
-        self._publish(members, step.memories, visibility.GROUP)
-        self._owes[members] = place
+        self._memory.publish(members, step.memories, visibility.GROUP)
+        complete = self._owed.go_past(place, members, self._present)
         self._go_on(members, place + 1)
-        complete = ((self._owes == place) | ~self._present).all(axis=1)
         if complete.any():
-            self._owes[complete] = _NOTHING
-            self._acquire(complete[:, None] & self._present, step.memories)
+            self._memory.acquire(complete[:, None] & self._present, step.memories)
             freed = self._blocked & complete[:, None]
             self._blocked &= ~freed
             self._end(freed)
@@ -523,37 +367,16 @@ class Launch:
 
     def _unhindered(self, step: Any, members: np.ndarray) -> np.ndarray:
         """Of work-items those that no barrier that they have gone past keeps from a step; the others wait for it."""
-        hindered = np.zeros_like(members)
-        match step:
-            case Meeting():
-                hindered = members & (self._owes != _NOTHING)
-            case Fence() if step.ordering.order in RELEASING:
-                hindered = members & (self._owes != _NOTHING)
-            case Access(access=primitives.Access(ordering=Ordering(order=order))) if order in RELEASING:
-                hindered = members & (self._owes != _NOTHING)
-            case Access():
-                # A store that nobody sees yet need not wait.
-                if step.op != "store" or step.access.ordering is not None or not self.turns.manner.delay:
-                    hindered = self._hinders(step.memory, members)
+        hindered = self._owed.hindered(step, members, bool(self.turns.manner.delay))
         self._blocked |= hindered
         return members & ~hindered
-
-    def _hinders(self, memory: Allocation, members: np.ndarray) -> np.ndarray:
-        """Whether a barrier that it has gone past orders a work-item's accesses to a memory."""
-        hinders = np.zeros_like(members)
-        for place in set(self._owes[members].tolist()) - {_NOTHING}:
-            barrier = self.prepared.code.steps[place]
-            assert isinstance(barrier, Meeting)
-            if memory in barrier.memories:
-                hinders |= members & (self._owes == place)
-        return hinders
 
     def _fail(self) -> None:
         """Nobody can go on: some wait where others of their group will never come."""
         under_way = ~self._ended
         group = int(np.flatnonzero(under_way.any(axis=1))[0])
         item = int(np.flatnonzero(under_way[group])[0])
-        awaited = np.where(self._owes == _NOTHING, self._places, self._owes)[group]
+        awaited = np.where(self._owed.owing, self._owed.places, self._places)[group]
         place = int(awaited[item])
         there = under_way[group] & (awaited == place)
         step = self.prepared.code.steps[place]
@@ -566,24 +389,6 @@ class Launch:
         )
 
 
-class _Members(Sequence[Who]):
-    """The work-items that take a step together, found in the table of all when asked for."""
-
-    def __init__(self, table: list[list[Who]], group: np.ndarray, item: np.ndarray):
-        self._table, self._group, self._item = table, group, item
-
-    def __len__(self) -> int:
-        return len(self._group)
-
-    def __getitem__(self, row: Any) -> Any:
-        return self._table[self._group[row]][self._item[row]]
-
-
-def _bits(values: np.ndarray) -> np.ndarray:
-    """The representations of values: what SYCL's compare-exchange compares."""
-    return values.view(f"u{values.dtype.itemsize}") if values.dtype.kind in "fV" else values
-
-
 def _present(geometry: Geometry) -> np.ndarray:
     """`[groups, items]` which work-items there are."""
     present = np.ones((geometry.groups, geometry.items), bool)
@@ -591,41 +396,3 @@ def _present(geometry: Geometry) -> np.ndarray:
         start = steps.group_ids(geometry, d)[:, None].astype(np.int64) * geometry.local_range[d]
         present &= start + steps.local_ids(geometry, d) < size
     return present
-
-
-def _element(components: Sequence[np.ndarray], memory: Allocation) -> tuple[np.ndarray, np.ndarray]:
-    """The linear elements of indices, 0 where they are out of bounds; and where they are not."""
-    inside = np.ones((), bool)
-    for component, size in zip(components, memory.shape, strict=True):
-        inside = inside & (component >= 0) & (component < size)
-    element = np.zeros(np.shape(inside), np.int64)
-    for component, size in zip(components, memory.shape, strict=True):
-        element = element * size + np.where(inside, component, 0).astype(np.int64)
-    return element, inside
-
-
-def _combining(function: Callable[[Any, Any], Any]) -> visibility.Update:
-    return lambda old, values: function(old, values[0])
-
-
-def _compare_exchange(old: Any, values: Sequence[Any]) -> Any:
-    """SYCL compares the representation of a float, not its value."""
-    expected, desired = values
-    return desired if old.tobytes() == expected.tobytes() else old
-
-
-_NUMPY = {
-    "add": np.add,
-    "sub": np.subtract,
-    "min": np.minimum,
-    "max": np.maximum,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-}
-_UPDATES: dict[str, visibility.Update] = {
-    **{op: _combining(_NUMPY[op]) for op in ordered_atomics.COMBINE},
-    "store": lambda old, values: values[0],
-    "exchange": lambda old, values: values[0],
-    "compare_exchange": _compare_exchange,
-}

@@ -8,6 +8,7 @@ import numpy as np
 from xeemu.language import source
 from xeemu.language.geometry import Geometry
 from xeemu.language.source import Site
+from xeemu.plurals import counted
 
 # By one work-item: a round takes a few steps in Python, and others' turns come as often as its own.
 _MOST = 10_000
@@ -57,7 +58,9 @@ class Rounds:
         """
         counts = self._counts.setdefault(loop, np.zeros(self._shape, np.int64))
         counts[members] = np.where(goes_on, counts[members] + 1, 0)
-        self._check(members & (counts > self.limit), site, f"has not ended after {self.limit} iterations", _MORE)
+        self._check(
+            members & (counts > self.limit), site, f"has not ended after {counted(self.limit, 'iteration')}", _MORE
+        )
         if self.looks:
             self._look(members, goes_on, state)
             stuck = able.any() and not (able & (self._idle < _IDLE)).any()

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from xeemu.pages import notebook
 from xeemu.pages.listing import Cell
 from xeemu.pages.notebook import Columns
+from xeemu.plurals import counted
 from xeemu.sweeps import text
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def fragment(table: "Table") -> str:
     invalid = [(str(count), ", ".join(common), reason) for count, common, reason in text.reasons(table, varying)]
     parts = (
         Columns(("", f"time {unit}", "bound", "occupancy", *varying), ranked, text=0),
-        f"and {len(rows) - _MOST_ROWS} configurations more" if len(rows) > _MOST_ROWS else "",
+        f"and {counted(len(rows) - _MOST_ROWS, 'configuration')} more" if len(rows) > _MOST_ROWS else "",
         text.notes(rows),
         Columns(("configurations", "which", "why"), invalid, "Invalid", text=3),
     )

@@ -117,6 +117,8 @@ class Table(tuple[Row, ...]):
     def __str__(self) -> str:
         return text.of_table(self)
 
+    __repr__ = __str__  # what a prompt shows
+
     def _repr_html_(self) -> str:
         return page.fragment(self)
 

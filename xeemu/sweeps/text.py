@@ -4,6 +4,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from xeemu.plurals import counted
+
 if TYPE_CHECKING:
     from xeemu.sweeps.ranking import Row, Table
 
@@ -37,7 +39,7 @@ def title(table: "Table") -> str:
         "invalid": len(table.invalid),
     }
     shown = "".join(f", {count} {what}" for what, count in counts.items() if count)
-    return f"{cut(table.kernel, 30)}: {len(table)} configuration{'s' * (len(table) != 1)}{shown}"
+    return f"{cut(table.kernel, 30)}: {counted(len(table), 'configuration')}{shown}"
 
 
 def same(table: "Table", varying: Sequence[str]) -> list[str]:
@@ -113,8 +115,8 @@ def _invalid(table: "Table", varying: Sequence[str]) -> list[str]:
     told = reasons(table, varying)
     lines = ["INVALID"] if told else []
     for count, common, reason in told[:_REASONS]:
-        counted = f"{count} configuration{'s' * (count != 1)}"
-        lines += [f"  {line}" for line in _pairs([counted, *common], _WIDTH - 2)] + _wrap(reason, "     ")
+        several = counted(count, "configuration")
+        lines += [f"  {line}" for line in _pairs([several, *common], _WIDTH - 2)] + _wrap(reason, "     ")
     if len(told) > _REASONS:
         lines.append(f"  {len(told) - _REASONS} reasons more")
     return lines

@@ -8,6 +8,7 @@ from typing import Any
 from xeemu.errors import KernelError
 from xeemu.frontends.cplusplus.options import is_header
 from xeemu.language.places import from_here
+from xeemu.plurals import counted
 
 _ERROR = 3
 _MOST, _MOST_NOTES = 10, 4
@@ -62,10 +63,10 @@ _LIBRARIES = {
 def error(unit: Any, name: str) -> KernelError:
     """The errors of a unit, at most ten, each with its line, a caret and its notes."""
     found = [d for d in unit.diagnostics if d.severity >= _ERROR]
-    count = f"{len(found)} errors" if len(found) > 1 else "1 error"
+    count = counted(len(found), "error")
     shown = [line for d in found[:_MOST] for line in _shown(d)]
     more = len(found) - _MOST
-    tail = (f"and {more} more errors",) if more > 0 else ()
+    tail = (f"and {counted(more, 'more error')}",) if more > 0 else ()
     return KernelError("\n".join([f"{name} does not compile, {count}:", *shown, *tail]))
 
 

@@ -96,6 +96,7 @@ class Machine:
       quiet: True if nothing is to be submitted.
       most: how many there may be.
       output: what is printed.
+      discarded: where contents of a memory have been discarded last, as by an accessor of `no_init`.
       shared: memories that host and device, or the device alone, can access.
       on_free: called with an address whose memory is freed, and the number of the context where it is one of USM's.
       on_overlap: called with where, from where and how many bytes are copied whose source and target overlap.
@@ -130,6 +131,7 @@ class Machine:
     limit: int | None = None
     quiet: bool = False
     output: list[str] = dataclasses.field(default_factory=list)
+    discarded: Place | None = None
     failed: list[Exception] = dataclasses.field(default_factory=list)
     destructor: Callable[[Type], Function | None] = dataclasses.field(default=lambda _: None)
     destructors: dict[Type, Function] = dataclasses.field(default_factory=dict)
@@ -260,7 +262,10 @@ class Machine:
         return bool(value)
 
     def unknown(self, what: str) -> NoReturn:
-        raise self.refuse(f"{what} depends on a value that nobody has set; initialise the variable")
+        kept = (
+            f", or leave out no_init in line {self.discarded.line}, which discards contents" if self.discarded else ""
+        )
+        raise self.refuse(f"{what} depends on a value that nobody has set; initialise the variable{kept}")
 
     def behind(self, pointer: Any) -> Address:
         """What a pointer points to."""

@@ -76,15 +76,19 @@ class Queues:
         if self.open:
             self.open[-1].discards.append(one)
         else:
-            one.apply()
+            self._apply(one)
 
     def discard_all(self) -> None:
         """Forgets what is of no use to any accessor of the command that is put together, before it runs."""
         command = self.open[-1]
         for one in command.discards:
             if one.memory not in command.needed:
-                one.apply()
+                self._apply(one)
         command.discards.clear()
+
+    def _apply(self, one: Discard) -> None:
+        one.apply()
+        self.machine.discarded = one.place
 
     def end_command(self) -> int:
         command = self.open.pop() if self.open else Command(0, UNKNOWN, self.machine.place)

@@ -178,7 +178,8 @@ class Words(Memory):
     def lend(self, dtype: np.dtype) -> np.ndarray:
         """The contents, which will not change; poison where nobody has written."""
         unset = self.unwritten()
-        if unset is not None and self._poison != dtype:
+        # NumPy takes None for float64 where it is compared with a dtype.
+        if unset is not None and (self._poison is None or self._poison != dtype):
             self._own()
             poisoned(self.bytes[: self.size], unset, dtype)
             self._poison = dtype

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from xeemu.frontends import arithmetic, types, values
 from xeemu.frontends.lowering import memories, nulls, places
@@ -14,6 +14,26 @@ from xeemu.frontends.values import Either, Null, Number, Pointing, Value
 from xeemu.language.interface import Retrace
 
 Builtin = Callable[[Walk, Call, bool], Value]
+
+
+class _Atomic(NamedTuple):
+    """An atomic operation.
+
+    Attributes:
+      op: its name in the kernel language, without `fetch_`.
+      operands: beside what it is done on.
+      of: the type of what it is done on.
+      fetches: whether somebody needs the old value.
+      order, scope: as in the kernel language.
+    """
+
+    op: str
+    operands: list[Value]
+    of: Scalar
+    fetches: bool
+    order: str
+    scope: str
+
 
 _FETCH = {
     "add": "add", "sub": "sub", "inc": "add", "dec": "sub", "min": "min", "max": "max", "and": "and", "or": "or",
@@ -43,7 +63,7 @@ def _old(walk: Walk, node: Call, used: bool) -> Value:
     if op in ("inc", "dec"):
         operands = [values.constant(1, _type(node))]
     name = {"xchg": "exchange", "cmpxchg": "compare_exchange"}.get(op, _FETCH.get(op, op))
-    return _apply(walk, node, name, operands, _type(node), used, "relaxed", "device")
+    return _apply(walk, node, _Atomic(name, operands, _type(node), used, "relaxed", "device"))
 
 
 def _type(node: Call) -> Scalar:
@@ -74,7 +94,7 @@ def _new(walk: Walk, node: Call, used: bool) -> Value:
         target = places.behind(walk, walk.evaluate(node.arguments[0]), of)
         places.write(walk, target, arithmetic.converted(operands[0], of))
         return Null(types.VOID)
-    return _apply(walk, node, name, operands, of, used, order, scope)
+    return _apply(walk, node, _Atomic(name, operands, of, used, order, scope))
 
 
 def _split(walk: Walk, rest: tuple[Expression, ...], explicit: bool, count: int) -> tuple[list[Value], str, str]:
@@ -89,8 +109,8 @@ def _split(walk: Walk, rest: tuple[Expression, ...], explicit: bool, count: int)
 def _flag(walk: Walk, node: Call, flag: str, used: bool, order: str, scope: str) -> Value:
     of = _pointee(node)
     if flag == "flag_clear":
-        return _apply(walk, node, "store", [values.constant(0, of)], of, False, order, scope)
-    old = _apply(walk, node, "exchange", [values.constant(1, of)], of, True, order, scope)
+        return _apply(walk, node, _Atomic("store", [values.constant(0, of)], of, False, order, scope))
+    old = _apply(walk, node, _Atomic("exchange", [values.constant(1, of)], of, True, order, scope))
     assert isinstance(old, Number)
     return values.of_truth(values.truth(old), _type(node))
 
@@ -103,52 +123,42 @@ def _compare_exchange(walk: Walk, node: Call, of: Scalar, explicit: bool) -> Val
         scope = scope_of(walk, node.arguments[5]) if len(node.arguments) > 5 else "device"
     target = places.behind(walk, walk.evaluate(node.arguments[1]), of)
     expected, desired = places.read(walk, target), walk.evaluate(node.arguments[2])
-    old = _apply(walk, node, "compare_exchange", [expected, desired], of, True, order, scope)
+    old = _apply(walk, node, _Atomic("compare_exchange", [expected, desired], of, True, order, scope))
     equal = arithmetic.binary("==", old, expected, types.INT)
     places.write(walk, target, old)
     assert isinstance(equal, Number)
     return values.of_truth(values.truth(equal), _type(node))
 
 
-def _apply(
-    walk: Walk, node: Call, op: str, operands: list[Value], of: Scalar, used: bool, order: str, scope: str
-) -> Value:
+def _apply(walk: Walk, node: Call, what: _Atomic) -> Value:
     """An atomic operation on what the first argument points to; gives the old value if somebody needs it."""
     pointer = walk.evaluate(node.arguments[0])
-    return _upon(walk, node, pointer, op, operands, of, used or op in ("exchange", "compare_exchange"), order, scope)
+    fetches = what.fetches or what.op in ("exchange", "compare_exchange")
+    return _upon(walk, node, pointer, what._replace(fetches=fetches))
 
 
-def _upon(
-    walk: Walk, node: Call, pointer: Value, op: str, operands: list[Value], of: Scalar, fetch: bool, order: str,
-    scope: str,
-) -> Value:  # fmt: skip
-    if isinstance(pointer, Either):
-        return _either(walk, node, pointer, op, operands, of, order, scope)
-    return _at(walk, node, pointer, op, operands, of, fetch, order, scope)
+def _upon(walk: Walk, node: Call, pointer: Value, what: _Atomic) -> Value:
+    return _either(walk, node, pointer, what) if isinstance(pointer, Either) else _at(walk, node, pointer, what)
 
 
-def _either(
-    walk: Walk, node: Call, pointer: Either, op: str, operands: list[Value], of: Scalar, order: str, scope: str
-) -> Value:
+def _either(walk: Walk, node: Call, pointer: Either, what: _Atomic) -> Value:
     found: list[Value] = []
+    what = what._replace(fetches=True)
     for mask, side in ((pointer.condition, pointer.then), (values.negation(pointer.condition), pointer.otherwise)):
-        walk.under(mask, lambda s=side: found.append(_upon(walk, node, s, op, operands, of, True, order, scope)))  # type: ignore[misc]
+        walk.under(mask, lambda s=side: found.append(_upon(walk, node, s, what)))  # type: ignore[misc]
     return values.selected(pointer.condition, *found) if len(found) == 2 and isinstance(found[0], Number) else found[0]
 
 
-def _at(
-    walk: Walk, node: Call, pointer: Value, op: str, operands: list[Value], of: Scalar, fetch: bool, order: str,
-    scope: str,
-) -> Value:  # fmt: skip
+def _at(walk: Walk, node: Call, pointer: Value, what: _Atomic) -> Value:
     pointer = nulls.pointing(walk, pointer)
     if not isinstance(pointer, Pointing) or walk.layouts[pointer.memory].space == "private":
-        return _alone(walk, pointer, op, operands, of)
-    _check_held(walk, node, pointer, op, of)
+        return _alone(walk, pointer, what)
+    _check_held(walk, node, pointer, what.op, what.of)
     layout, memory = walk.layouts[pointer.memory], walk.memories[pointer.memory]
-    data = [_operand(x, of, layout.element) for x in operands]
-    at = memory.atomic(order=order, scope=scope)[values.index(pointer.offset)]
+    data = [_operand(x, what.of, layout.element) for x in what.operands]
+    at = memory.atomic(order=what.order, scope=what.scope)[values.index(pointer.offset)]
     with walk.scope():
-        return _bound(walk, pointer, at, op, data, layout.element, of, fetch)
+        return _bound(walk, pointer, at, what, data)
 
 
 def _check_held(walk: Walk, node: Call, pointer: Pointing, op: str, of: Scalar) -> None:
@@ -175,17 +185,17 @@ def _check_held(walk: Walk, node: Call, pointer: Pointing, op: str, of: Scalar) 
     raise walk.refuse(f"{what}, which holds {layout.element}; declare it as {of}")
 
 
-def _alone(walk: Walk, pointer: Value, op: str, operands: list[Value], of: Scalar) -> Value:
+def _alone(walk: Walk, pointer: Value, what: _Atomic) -> Value:
     """An atomic operation on a private variable, which only its own work-item sees: nobody comes in between."""
-    spot = places.behind(walk, pointer, of)
-    given = [arithmetic.converted(x, of) for x in operands]
-    if op == "store":
+    spot = places.behind(walk, pointer, what.of)
+    given = [arithmetic.converted(x, what.of) for x in what.operands]
+    if what.op == "store":
         places.write(walk, spot, given[0])
         return Null(types.VOID)
     old = places.read(walk, spot)
     assert isinstance(old, Number)
-    if op != "load":
-        places.write(walk, spot, _combined(op, old, given, of))
+    if what.op != "load":
+        places.write(walk, spot, _combined(what.op, old, given, what.of))
     return old
 
 
@@ -210,19 +220,19 @@ def _operand(x: Value, of: Scalar, held: Scalar) -> Any:
     return values.exact(values.bits(number, held))
 
 
-def _bound(
-    walk: Walk, pointer: Pointing, at: Any, op: str, data: list[Any], held: Scalar, of: Scalar, fetch: bool
-) -> Value:
+def _bound(walk: Walk, pointer: Pointing, at: Any, what: _Atomic, data: list[Any]) -> Value:
+    """An atomic operation of the kernel language, on an element and with operands of the memory's type."""
+    op, held = what.op, walk.layouts[pointer.memory].element
     if op == "load":
-        return values.bits(values.held(held, at.load()), of)
+        return values.bits(values.held(held, at.load()), what.of)
     if op == "store":
         walk.memories[pointer.memory] = at.store(data[0])
         return Null(types.VOID)
     if op in ("exchange", "compare_exchange"):
         old, walk.memories[pointer.memory] = getattr(at, op)(*data)
-    elif fetch:
+    elif what.fetches:
         old, walk.memories[pointer.memory] = getattr(at, f"fetch_{op}")(*data)
     else:
         walk.memories[pointer.memory] = getattr(at, {"and": "and_", "or": "or_"}.get(op, op))(*data)
         return Null(types.VOID)
-    return values.bits(values.held(held, old), of)
+    return values.bits(values.held(held, old), what.of)

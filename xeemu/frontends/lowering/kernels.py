@@ -44,38 +44,44 @@ from xeemu.frontends.values import Data, Pointing, Value
 from xeemu.language.memory import Memory
 from xeemu.language.workgroup import WorkGroup
 
-__all__ = ["deciding", "element", "run", "written"]
+__all__ = ["Given", "deciding", "element", "run", "written"]
 
 
-def run(
-    program: Program,
-    function: Function,
-    wg: WorkGroup,
-    arrays: Mapping[str, Memory],
-    scalars: Mapping[str, Any],
-    local_bytes: Mapping[str, int],
-    granules: Mapping[Any, int],
-    printed: tuple[Memory, Pieces] | None = None,
-    null: Collection[str] = (),
-    given: Mapping[Variable, Memory] | None = None,
-    extents: Mapping[str, Memory] | None = None,
-    checked: bool = False,
-) -> dict[str, Memory]:
-    """Walks a kernel while it is traced.
+@dataclasses.dataclass(frozen=True)
+class Given:
+    """What a kernel is traced with.
 
-    Args:
-      program: the file.
-      function: the kernel.
-      wg: the work-group.
+    Attributes:
       arrays: by parameter the memory of rank 1 that a global or constant pointer points to.
       scalars: by parameter a NumPy scalar (known), a traced scalar, an array for a vector, bytes for a record.
       local_bytes: by parameter the size of a local memory.
       granules: by key of a memory the bytes of its elements, where something smaller is accessed than its type says.
       printed: where its texts are kept, see `printing`; None if nobody wants to see them.
       null: the parameters that are null pointers.
-      given: the memories of variables of program scope, see `statics`.
+      statics: the memories of variables of program scope, see `statics`.
       extents: those of declared arrays whose bounds are checked, see `extents`.
       checked: True if copies under way are followed, see `transfers`.
+    """
+
+    arrays: Mapping[str, Memory]
+    scalars: Mapping[str, Any]
+    local_bytes: Mapping[str, int]
+    granules: Mapping[Any, int]
+    printed: tuple[Memory, Pieces] | None
+    null: Collection[str]
+    statics: Mapping[Variable, Memory]
+    extents: Mapping[str, Memory]
+    checked: bool
+
+
+def run(program: Program, function: Function, wg: WorkGroup, given: Given) -> dict[str, Memory]:
+    """Walks a kernel while it is traced.
+
+    Args:
+      program: the file.
+      function: the kernel.
+      wg: the work-group.
+      given: its arguments, and how it is traced.
 
     Returns:
       The memories that the kernel stores to somewhere, by parameter, in order, and those of its texts and statics.
@@ -83,30 +89,35 @@ def run(
     Raises:
       Retrace: a memory is accessed in smaller pieces than its elements; `granules` has to say so.
     """
-    walk = Walk(program, function, wg, expressions.evaluate, statements.execute, granules)
+    walk = Walk(program, function, wg, expressions.evaluate, statements.execute, given.granules)
     walk.flows = effects.flows(function)
-    walk.promoted = registers.promotable(function).difference(granules)
-    before = {p.name: _parameter(walk, p, arrays, local_bytes) for p in function.parameters}
-    for name in null:
+    walk.promoted = registers.promotable(function).difference(given.granules)
+    before = {p.name: _parameter(walk, p, given.arrays, given.local_bytes) for p in function.parameters}
+    for name in given.null:
         walk.layouts[name] = dataclasses.replace(walk.layouts[name], null=True)
-    statics.place(walk, given or {})
-    walk.extents, walk.checked = extents or {}, checked
+    statics.place(walk, given.statics)
+    walk.extents, walk.checked = given.extents, given.checked
     _allocate(walk, function)
+    _assign(walk, function, given.scalars)
+    if given.printed is not None:
+        printing.prepare(walk, *given.printed)
+    walk.written = frozenset([*_written(walk, function), *given.statics])
+    walk.execute(function.body)
+    transfers.before_barrier(walk)
+    keys = [p.name for p in function.parameters if isinstance(before[p.name], Memory)]
+    # What is stored to only where nobody gets comes back too: the results do not depend on sizes.
+    texts = [] if given.printed is None else [printing.MEMORY]
+    found = {k: walk.memories[k] for k in [*(k for k in written(function) if k in keys), *texts]}
+    return found | {memory.name: walk.memories[variable] for variable, memory in given.statics.items()}
+
+
+def _assign(walk: Walk, function: Function, scalars: Mapping[str, Any]) -> None:
+    """Gives the parameters that are no memories their values."""
     for parameter in function.parameters:
         if parameter.space == "constant" and parameter.name in scalars:
             walk.constants[parameter] = constants.held(parameter.type, scalars[parameter.name])
         elif parameter.name in scalars and walk.key(parameter) not in walk.bindings:
             memories.give(walk, parameter, _value(parameter.type, scalars[parameter.name]))
-    if printed is not None:
-        printing.prepare(walk, *printed)
-    walk.written = frozenset([*_written(walk, function), *(given or {})])
-    walk.execute(function.body)
-    transfers.before_barrier(walk)
-    keys = [p.name for p in function.parameters if isinstance(before[p.name], Memory)]
-    # What is stored to only where nobody gets comes back too: the results do not depend on sizes.
-    texts = [] if printed is None else [printing.MEMORY]
-    found = {k: walk.memories[k] for k in [*(k for k in written(function) if k in keys), *texts]}
-    return found | {memory.name: walk.memories[variable] for variable, memory in (given or {}).items()}
 
 
 def initial(program: Program, function: Function, variable: Variable, granule: int | None) -> np.ndarray:

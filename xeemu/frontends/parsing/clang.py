@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from xeemu.errors import KernelArgumentError, KernelError
 from xeemu.frontends.tree import Place
 from xeemu.language.places import from_here
+from xeemu.plurals import counted
 
 Cursor: TypeAlias = Any
 Unit: TypeAlias = Any
@@ -277,9 +278,8 @@ class Errors:
     def exception(self, name: str) -> KernelError:
         """The errors of a file, at most ten, each with its line, a caret and its notes."""
         more = self.count - len(self.shown)
-        tail = (f"and {more} more errors",) if more else ()
-        count = f"{self.count} errors" if self.count > 1 else "1 error"
-        return KernelError("\n".join([f"{name} does not compile, {count}:", *self.shown, *tail]))
+        tail = (f"and {counted(more, 'more error')}",) if more else ()
+        return KernelError("\n".join([f"{name} does not compile, {counted(self.count, 'error')}:", *self.shown, *tail]))
 
 
 def parse(

@@ -18,6 +18,7 @@ from xeemu.frontends.sycl.ranges import Range
 from xeemu.language import source
 from xeemu.language.local import Local
 from xeemu.language.ndrange import NDRange
+from xeemu.plurals import counted
 
 _ARRAYS = (jax.Array, np.ndarray, np.void, jax.ShapeDtypeStruct)
 
@@ -113,7 +114,8 @@ class Signature:
         takers = self.captures
         if len(arguments) > len(takers):
             raise KernelArgumentError(
-                f"kernel {self.kernel} takes {len(takers)} arguments ({self._listed(takers)}), but got {len(arguments)}"
+                f"kernel {self.kernel} takes {counted(len(takers), 'argument')} ({self._listed(takers)}), but got "
+                f"{len(arguments)}"
             )
         if len(arguments) < len(takers):
             # Those that are known may all be left out, wherever they stand.
@@ -321,8 +323,8 @@ class _Filling:
             return (count,)
         such = f", such as {self.capture.key}.reshape({', '.join(map(str, known))})" if known else ""
         raise KernelArgumentError(
-            f"{self._where} has {dimensions} dimensions, which are the first of the array's, but got an array of the "
-            f"shape {tuple(given.shape)}; pass one of {dimensions} dimensions{such}"
+            f"{self._where} has {counted(dimensions, 'dimension')}, which are the first of the array's, but got an "
+            f"array of the shape {tuple(given.shape)}; pass one of {counted(dimensions, 'dimension')}{such}"
         )
 
     def _sizes(self, part: str) -> tuple[int, ...] | None:

@@ -21,6 +21,7 @@ from xeemu.frontends.sycl.plans import Plan
 from xeemu.frontends.tree import Program
 from xeemu.language.dialect import SYCL_CPP
 from xeemu.language.kernel import Kernel
+from xeemu.plurals import counted
 
 
 class SyclKernels(Mapping[str, Kernel]):
@@ -108,7 +109,7 @@ class SyclKernels(Mapping[str, Kernel]):
     def __repr__(self) -> str:
         heads = [text for name in self for text in self._described(name)]
         number = len(self)
-        return "\n".join([f"{self.file}: {number} kernel{'s' * (number != 1)}", *(f"  {h}" for h in heads)])
+        return "\n".join([f"{self.file}: {counted(number, 'kernel')}", *(f"  {h}" for h in heads)])
 
     def _described(self, name: str) -> list[str]:
         submission = self._submissions[name]

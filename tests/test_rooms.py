@@ -1,0 +1,60 @@
+"""Rooms: their modules do not import one another in a circle, and all are installed."""
+
+import ast
+import pathlib
+import tomllib
+
+import pages
+import pytest
+
+ROOMS = sorted(path.parent for path in (pages.ROOT / "xeemu").glob("*/__init__.py") if path.parent.name != "kernels")
+
+# Statements hold expressions, and expressions statements: a lambda, a call of a function whose body is looked at.
+RECURSIVE = {
+    "frontends": [
+        "bindings calls constructors copies expressions heap initializers ranges statements",  # of cplusplus
+        "exceptions expressions places statements",  # of hosting
+    ]
+}
+
+
+def imported(path: pathlib.Path, room: str) -> set[str]:
+    """The modules of its room that a file imports; those for the types of annotations do not count."""
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body = []
+    froms = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+    names = {node.module for node in froms} | {f"{node.module}.{alias.name}" for node in froms for alias in node.names}
+    return {name for name in names if name.startswith(f"xeemu.{room}.")}
+
+
+def reached(start: str, uses: dict[str, set[str]]) -> set[str]:
+    """What a module imports, and what that imports, and so on."""
+    found: set[str] = set()
+    left = [start]
+    while left:
+        new = (uses[left.pop()] & uses.keys()) - found
+        found |= new
+        left += new
+    return found
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)
+def test_modules_of_a_room_import_one_another_in_no_circle(room):
+    files = {".".join(path.relative_to(pages.ROOT).with_suffix("").parts): path for path in room.rglob("*.py")}
+    uses = {name: imported(path, room.name) - {name} for name, path in files.items()}
+    from_here = {name: reached(name, uses) for name in uses}
+    circles = {
+        frozenset(other for other in found if name in from_here[other])
+        for name, found in from_here.items()
+        if name in found
+    }
+    shown = sorted(" ".join(sorted(name.rpartition(".")[2] for name in circle)) for circle in circles)
+    assert shown == RECURSIVE.get(room.name, [])
+
+
+def test_every_package_is_installed():
+    listed = tomllib.loads((pages.ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    there = [path.parent.relative_to(pages.ROOT).parts for path in (pages.ROOT / "xeemu").rglob("__init__.py")]
+    assert sorted(listed) == sorted([*map(".".join, there), "xeemu.kernels"])

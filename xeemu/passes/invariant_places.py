@@ -1,0 +1,164 @@
+"""Invariant places: which memories a loop accesses at one place only, each element on its own.
+
+*One place* means that every access computes its index in the same way, from what the loop does not change, for the same
+work-items; barriers and fences in between order nothing, for no element has two users.
+"""
+
+import dataclasses
+from collections.abc import Hashable, Iterator
+
+from xeemu.ir import control, ops
+from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.knowledge import addressing, injectivity
+from xeemu.knowledge.addressing import Address
+from xeemu.knowledge.analysis import Known, Plan
+from xeemu.knowledge.forms import Form
+from xeemu.knowledge.value_numbering import Numbers
+from xeemu.language import primitives
+from xeemu.passes.facts import Facts
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Place:
+    """Where all accesses of a loop to one of its memories lie.
+
+    Attributes:
+      op: the first of them that stores there, or loads from there if none does.
+      address: of its elements.
+      index: what is known of the components of its index.
+      is_deep: whether one of these is computed elsewhere in the loop than by its body itself.
+    """
+
+    op: Op
+    address: Address
+    index: tuple[Known, ...]
+    is_deep: bool
+
+    @property
+    def access(self) -> primitives.Access:
+        """What the operation says of it."""
+        access: primitives.Access = self.op.attributes["access"]
+        return access
+
+    @property
+    def stores(self) -> bool:
+        """Whether the loop stores there."""
+        return ops.operation(self.op) == "store"
+
+    @property
+    def forms(self) -> list[Form] | None:
+        """The lane forms of the index, if nothing has to be computed to have it."""
+        found = [known.form for known in self.index if known.form is not None and not known.form.based]
+        return found if len(found) == len(self.index) else None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of its elements as a value."""
+        elements = self.address.elements
+        return elements.shape if elements.all else (elements.count,)
+
+
+def of_loop(loop: Op, facts: Facts) -> dict[Known, Place]:
+    """The memories that a loop accesses at one place each, whose elements have one user."""
+    structure = control.of(loop)
+    memories = [facts.known(value) for value in control.carried(structure, loop.regions[-1])]
+    uses = {memory: _Uses() for memory in memories if memory.space}
+    if not uses:
+        return {}
+    numbers = _Invariants(loop)
+    for region in (inner for each in loop.regions for inner in _regions(each)):
+        for op in region.ops:
+            for memory in {facts.known(value) for value in op.operands} & uses.keys():
+                uses[memory].add(op, facts.plans[region], numbers, facts.dimensions)
+    places = {memory: use.place for memory, use in uses.items()}
+    return {m: place for m, place in places.items() if place is not None and _is_sound(place, m, loop, facts)}
+
+
+def _regions(region: Region) -> Iterator[Region]:
+    """A region and those in it."""
+    yield region
+    for op in region.ops:
+        for inner in op.regions:
+            yield from _regions(inner)
+
+
+class _Uses:
+    """What a loop does with one memory."""
+
+    def __init__(self) -> None:
+        self._places: dict[Hashable, Place] = {}
+        self._is_spoilt = False
+
+    @property
+    def place(self) -> Place | None:
+        """The only place that is accessed."""
+        return next(iter(self._places.values())) if len(self._places) == 1 and not self._is_spoilt else None
+
+    def add(self, op: Op, plan: Plan, numbers: "_Invariants", dimensions: int) -> None:
+        """Adds an operation that uses the memory."""
+        if op.regions or op.name in ops.ORDERING:
+            return
+        if op.name not in ops.ACCESSES or ops.operation(op) not in ("load", "store") or op.attributes.get("fetch"):
+            self._is_spoilt = True
+            return
+        index = tuple(plan.value(value, dimensions) for value in ops.indices(op))
+        address = addressing.foreseen(op, plan, dimensions)
+        place = Place(op, address, index, any(map(numbers.is_deep, ops.indices(op))))
+        key = _key(place, plan.values[op.operands[0]], numbers)
+        before = self._places.get(key) if key is not None else None
+        self._is_spoilt |= key is None
+        if before is None or (place.stores, not place.is_deep) > (before.stores, not before.is_deep):
+            self._places[key] = place
+
+
+def _key(place: Place, memory: Known, numbers: "_Invariants") -> Hashable:
+    """What accesses at one place have in common; None of one that moves."""
+    access, form = place.access, place.address.form
+    lanes = (access.shape, place.address.elements.chosen.tobytes())
+    if form is not None and place.forms is not None:
+        return "known", form.steps, form.pattern.tobytes(), lanes if memory.space == "private" else None
+    index = tuple(map(numbers.of, ops.indices(place.op)))
+    return None if None in index else ("computed", index, lanes)
+
+
+def _is_sound(place: Place, memory: Known, loop: Op, facts: Facts) -> bool:
+    """Whether each element has one user, is within bounds, and can be found before the loop."""
+    address, geometry = place.address, facts.program.geometry
+    if (place.is_deep and place.forms is None) or not address.elements.count or not place.op.operands[0].size:
+        return False
+    if memory.space == "private" and not address.elements.all:
+        return False
+    return address.proved and injectivity.distinct(address, memory.space or "", geometry, geometry.groups)
+
+
+class _Invariants:
+    """Numbers what a loop computes, so that equal numbers are equal values in all iterations; None for what changes."""
+
+    def __init__(self, loop: Op) -> None:
+        self._numbers, self._found = Numbers(), dict[Value, int | None]()
+        self._body = body = loop.regions[-1]
+        carried = control.carried(control.of(loop), body)
+        kept = {k: self._numbers.of(("carry", k)) for k, v in enumerate(carried) if body.outputs[k] is v}
+        for region in loop.regions:
+            self._found |= {value: kept.get(k) for k, value in enumerate(region.inputs)}
+            self._follow(region)
+
+    def of(self, value: Value) -> int | None:
+        if isinstance(value, Constant):
+            return self._numbers.constant(value)
+        return self._found[value] if value in self._found else self._numbers.of(("around", value))
+
+    def is_deep(self, value: Value) -> bool:
+        """Whether the loop computes it, but not its body itself."""
+        return value in self._found and value not in self._body.made and value not in self._body.inputs
+
+    def _follow(self, region: Region) -> None:
+        for op in region.ops:
+            for inner in op.regions:
+                self._found.update((value, None) for value in inner.inputs)
+                self._follow(inner)
+            changes = op.regions or op.has_effects or op.name == ops.ALLOCATE or ops.of(op).updates
+            operands = [self.of(value) for value in op.operands]
+            known = [number for number in operands if number is not None]
+            unchanging = self._numbers.results(op, known) if not changes and len(known) == len(operands) else ()
+            self._found |= dict.fromkeys(op.results) | dict(zip(op.results, unchanging, strict=False))
