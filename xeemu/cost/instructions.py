@@ -125,8 +125,9 @@ class _Count:
 
 def _has_address(op: Op, plan: Plan, in_loop: bool) -> bool:
     """Whether an access computes its address: not of a constant place, nor in a loop where it grows by a constant."""
-    indices = [value for value in ops.indices(op) if not isinstance(value, Constant)]
-    return bool(indices) and (not in_loop or any(plan.values[value].form is None for value in indices))
+    indices = [value for value in ops.indices(op) if _constant(value, plan) is None]
+    varied = (value for value in indices if not isinstance(value, Constant))
+    return bool(indices) and (not in_loop or any(plan.values[value].form is None for value in varied))
 
 
 def _around(kernel: Frame) -> Counter:
