@@ -23,8 +23,8 @@ _EFFORT = (
     "--xla_cpu_parallel_codegen_split_count=1",
 )
 
-hypothesis.settings.register_profile("default", derandomize=True, deadline=None, print_blob=False)
-hypothesis.settings.register_profile("thorough", hypothesis.settings.get_profile("default"))
+hypothesis.settings.register_profile("thorough", derandomize=True, deadline=None, print_blob=False)
+hypothesis.settings.register_profile("default", hypothesis.settings.get_profile("thorough"), max_examples=33)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -112,7 +112,7 @@ class Variable:
     width: int = 0
 
 
-class Place(NamedTuple):
+class SourceLocation(NamedTuple):
     """A scalar lvalue: its text, type, what is read to find it, the variables it is part of."""
 
     text: str
@@ -408,7 +408,7 @@ class Writer:
 
     # ---- places ----
 
-    def places(self, against: Against, write: bool, float_: bool, depth: int) -> Place | None:
+    def places(self, against: Against, write: bool, float_: bool, depth: int) -> SourceLocation | None:
         for v in self.shuffled():
             if write and (v.fixed or v.const or v.roots & against.writes):
                 continue
@@ -422,10 +422,10 @@ class Writer:
                 return found
         return None
 
-    def within(self, v: Variable, against: Against, float_: bool, depth: int) -> Place | None:
-        def at(text: str, of: str, *parts: Said) -> Place:
+    def within(self, v: Variable, against: Against, float_: bool, depth: int) -> SourceLocation | None:
+        def at(text: str, of: str, *parts: Said) -> SourceLocation:
             read = joined("", *parts, Said("", frozenset({v.name}) if v.kind in _POINTERS else frozenset()))
-            return Place(text, of, read, v.roots)
+            return SourceLocation(text, of, read, v.roots)
 
         def index(mask: int) -> Said:
             return self.index(mask, against, depth)

@@ -8,7 +8,18 @@ import numpy as np
 import pytest
 
 from xeemu.devices.target import CPU, GPU
-from xeemu.emission import access_plans, references, storage, strided_windows
+from xeemu.emission import (
+    access_plans,
+    independent_loops,
+    loop_accesses,
+    loop_plans,
+    reduction_loops,
+    references,
+    scatter_loops,
+    storage,
+    strided_windows,
+    unrolling,
+)
 from xeemu.emission.access_plans import (
     BoundaryWindow,
     CheckedWindow,
@@ -62,7 +73,11 @@ def loaded(given, chunk=CHUNK, **loading):
     return access_plans.of_load(given, Loading(**loading), chunk)
 
 
-@pytest.mark.parametrize("module", [access_plans, addressing, references, storage, strided_windows])
+DECIDING = [access_plans, addressing, references, storage, strided_windows, loop_plans, loop_accesses, unrolling]
+DECIDING += [reduction_loops, independent_loops, scatter_loops]
+
+
+@pytest.mark.parametrize("module", DECIDING)
 def test_what_decides_emits_nothing(module):
     nodes = ast.walk(ast.parse(inspect.getsource(module)))
     names = [n.module if isinstance(n, ast.ImportFrom) else n.names[0].name for n in nodes if hasattr(n, "names")]

@@ -302,8 +302,9 @@ def test_an_atomic_operation_gives_nothing_to_work_items_that_leave_it_out():
         return x.at[lid].set(jnp.where(lid < 3, old, 0).astype(jnp.float32)), counts
 
     (step,) = found(inspected(claimed, FLOATS, ITEMS.astype(np.int32)), "fetch_add")
-    (old,) = step.values.values()
-    assert old.tolist() == [0, 1, 2, None, None, None, None, None]
+    (name,) = step.values
+    assert name == "old"
+    assert step.values[name].tolist() == [0, 1, 2, None, None, None, None, None]
 
 
 def test_a_work_group_that_is_printed_says_its_sizes(capsys):

@@ -9,7 +9,7 @@ import pytest
 
 import xeemu as xe
 from xeemu.cost import costing
-from xeemu.faults import checking
+from xeemu.faults import checking, sizes
 from xeemu.launching import cautions, fitting, launch, preparation
 from xeemu.launching.options import MOST_KEPT, MOST_WATCHED
 
@@ -21,6 +21,7 @@ CACHES = [
     preparation._prepared,
     fitting.fitted,
     checking._checked,
+    sizes._asks,
     costing._census,
     costing._counted,
 ]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xeemu.knowledge import lattices
-from xeemu.knowledge.lattices import Axis, Lattice
+from xeemu.knowledge.lattices import Lattice, StridedAxis
 
 AXES = st.lists(st.tuples(st.integers(2, 4), st.sampled_from([0, 0, 1, -1, 2, 3, -3, 4, 8, -8, 12, 16])), max_size=3)
 
@@ -35,7 +35,7 @@ def addresses(axes):
     ],
 )
 def test_the_axes_of_a_pattern(pattern, axes):
-    assert lattices.of_pattern(np.array(pattern)) == Lattice(tuple(Axis(*axis) for axis in axes))
+    assert lattices.of_pattern(np.array(pattern)) == Lattice(tuple(StridedAxis(*axis) for axis in axes))
 
 
 @pytest.mark.parametrize("pattern", [[0, 1, 2, 2], [0, 1, 3], [0, 1, 5, 7], [0, 1, 4, 5, 9, 10]])
@@ -105,7 +105,7 @@ def test_a_lattice_is_split_where_an_array_has_rows():
 )
 def test_what_is_a_row_is_turned_round_as_one(axes, turned):
     """As `reverse` of 16 x 16 entries compilers copied a table entry by entry, a fifth slower than one of 256."""
-    lattice, pattern = Lattice(tuple(Axis(*axis) for axis in axes)), addresses(axes)
+    lattice, pattern = Lattice(tuple(StridedAxis(*axis) for axis in axes)), addresses(axes)
     window = np.arange(2 * lattice.span, dtype=np.int32).reshape(2, -1)
     found = np.asarray(lattices.elements(window, lattice))
     np.testing.assert_array_equal(found.reshape(2, -1), window[:, pattern - lattice.least])

@@ -807,7 +807,7 @@ def naive(test):
     """All outcomes, and whether some execution races: every reads-from and order of writes, judged by sets of pairs."""
     ends, racy = set(), False
     for path in executions.paths(test.program):
-        events, frame = path.events, path.frame
+        events, structure = path.events, path.structure
         everything = range(len(events))
         writers = [k for k in everything if events[k].writes]
         writes = {at: [k for k in writers if events[k].location == at] for at in test.program.locations}
@@ -822,7 +822,7 @@ def naive(test):
                 mo = {pair for order in orders for pair in itertools.combinations(order, 2)}
                 if any(events[order[0]].item is not None for order in orders):
                     continue
-                races = naive_races(frame, len(events), rf, mo)
+                races = naive_races(structure, len(events), rf, mo)
                 if races is not None:
                     racy |= bool(races)
                     registers = tuple(
@@ -833,13 +833,13 @@ def naive(test):
     return ends, racy
 
 
-def naive_races(frame, size, rf, mo):
+def naive_races(structure, size, rf, mo):
     """The races of an execution, None if the axioms forbid it: herd's rc11.cat with C++17's release sequences."""
     ids = {(k, k) for k in range(size)}
-    sb, same, incl, items = (set(getattr(frame, name).pairs()) for name in ("sb", "location", "inclusive", "item"))
+    sb, same, incl, items = (set(getattr(structure, name).pairs()) for name in ("sb", "location", "inclusive", "item"))
     names = ("reads", "writes", "atomics", "fences", "seq_csts", "acquires", "releases")
     reads, writes, atomics, fences, sc, acquire, release = (
-        {k for k in range(size) if getattr(frame, name) >> k & 1} for name in names
+        {k for k in range(size) if getattr(structure, name) >> k & 1} for name in names
     )
     updates = reads & writes
     rs = set(ids)
@@ -849,7 +849,7 @@ def naive_races(frame, size, rf, mo):
             rs.add((a, b))
     start = {(a, b) for a, b in ids | sb if a in release and b in atomics & writes and (a == b or a in fences)}
     stop = {(a, b) for a, b in ids | sb if b in acquire and a in atomics & reads and (a == b or b in fences)}
-    hb = closure(sb | (then(start, rs, rf, stop) & incl) - items | set(frame.barrier.pairs()))
+    hb = closure(sb | (then(start, rs, rf, stop) & incl) - items | set(structure.barrier.pairs()))
     rb = {(a, c) for b, a in rf for b2, c in mo if b == b2} - ids
     eco = closure(rf | mo | rb)
     if any((b, a) in eco or a == b for a, b in hb) or any((a, a) in eco | then(rb, mo) for a in updates):

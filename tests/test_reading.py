@@ -553,7 +553,7 @@ def test_files_and_what_they_include(tmp_path):
     assert program.file == str(file)
     (assigned,) = program.kernels[0].body.statements
     assert expression(assigned.expression) == "g[4] = own beside((float)3)"
-    assert assigned.place == tree.Place(str(file), 3, 38)
+    assert assigned.place == tree.SourceLocation(str(file), 3, 38)
     assert program.functions["beside"].place.file.endswith("beside.h")
 
 

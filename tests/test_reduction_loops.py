@@ -100,7 +100,12 @@ def every_operation(wg, x, out):
 
 
 @pytest.mark.parametrize(
-    "dtype", ["int8", "int32", "uint64", *longer(["uint8"], ["int16"], ["uint16"], ["uint32"], ["int64"])]
+    "dtype",
+    [
+        "int32",
+        *(pytest.param(dtype, marks=pytest.mark.thorough) for dtype in ("int8", "uint64")),
+        *longer(["uint8"], ["int16"], ["uint16"], ["uint32"], ["int64"]),
+    ],
 )
 def test_every_operation_and_dtype(dtype):
     x, out = numbers(101, dtype), numbers(len(OPS), dtype, seed=1)
@@ -178,7 +183,7 @@ def test_blocks_keep_to_the_bound_of_memory(memory_bytes):
     assert turns == 64 if memory_bytes < 1 << 10 else turns <= min(max(memory_bytes // 16, 64), 2**14)
 
 
-@pytest.mark.parametrize("memory_bytes", [1 << 16, None])
+@pytest.mark.parametrize("memory_bytes", [1 << 16, pytest.param(None, marks=pytest.mark.thorough)])
 def test_rows_that_do_not_fuse_keep_to_the_bound_of_memory(memory_bytes):
     """Several are reduced of what is looked up."""
     x, places = numbers(1000), np.random.default_rng(0).integers(0, 1000, 2**20, dtype=np.int32)
@@ -284,7 +289,9 @@ def at_run_time(wg, x, out, start, *, length):
     return out.at[0].set(lax.fori_loop(0, length, lambda k, t: t + x[start + 2 * k], out[0]))
 
 
-@pytest.mark.parametrize("start", [2, 3, *longer([0], [-1], [2**31 - 1], [-(2**31)])])
+@pytest.mark.parametrize(
+    "start", [3, pytest.param(2, marks=pytest.mark.thorough), *longer([0], [-1], [2**31 - 1], [-(2**31)])]
+)
 def test_bounds_that_are_known_when_the_program_runs(start):
     length = 150
     x, out = numbers(2 * length + 1), np.ones(1, np.int32)

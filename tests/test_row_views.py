@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from xeemu.emission import row_views
 from xeemu.knowledge import lattices
-from xeemu.knowledge.lattices import Axis, Lattice
+from xeemu.knowledge.lattices import Lattice, StridedAxis
 
 AXES = st.lists(
-    st.builds(Axis, st.integers(2, 4), st.sampled_from([-24, -8, -2, -1, 1, 2, 3, 4, 6, 8, 12, 24])), max_size=3
+    st.builds(StridedAxis, st.integers(2, 4), st.sampled_from([-24, -8, -2, -1, 1, 2, 3, 4, 6, 8, 12, 24])), max_size=3
 )
 
 
@@ -65,7 +65,7 @@ def test_none_where_a_row_may_be_left():
 
 
 def test_a_flat_rectangle_is_dense():
-    line, strided = Lattice((Axis(8, 1),)), Lattice((Axis(4, 2),))
+    line, strided = Lattice((StridedAxis(8, 1),)), Lattice((StridedAxis(4, 2),))
     data = np.arange(3 * 20, dtype=np.int32).reshape(3, 20)
     where = np.arange(3)[:, None] * 20 + 5 + np.arange(8)
     rectangle, starts = row_views.flat(line, data.shape, (3,)), (jnp.int32(0), jnp.int32(5))

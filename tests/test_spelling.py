@@ -21,6 +21,7 @@ NAMES = [
     ("wg.quux", "a work-group has no 'quux'; it has all, any, barrier, "),
     ("wg.sub_group.shuffle", "a sub-group has no 'shuffle' (did you mean 'select'?)"),
     ("wg.sub_group.shfl_down_sync", "a sub-group has no 'shfl_down_sync' (did you mean 'shift_left'?)"),
+    ("wg.sub_group.reduce_sum", "a sub-group has no 'reduce_sum' (did you mean 'reduce'?)"),
     ("wg.sub_group.zip", "a sub-group has no 'zip'; it has all, any, "),
     ("x.atomic[0].fetch_and_", "x.atomic[...] has no 'fetch_and_' (did you mean 'fetch_and'?)"),
     ("x.atomic[0].atomicCAS", "x.atomic[...] has no 'atomicCAS' (did you mean 'compare_exchange'?)"),

@@ -292,7 +292,7 @@ def test_every_group_is_in_one_piece_and_every_element_in_one_part():
     for size, items in SIZES:
         size -= size % items
         found = shared(in_place, xe.NDRange(size, items), np.zeros(size, np.int32), 3, memory_bytes=1 << 12)
-        (parts,) = found.rules
+        (parts,) = found.combinations
         assert parts.starts[0] == 0
         assert parts.starts[-1] == size
         assert len(parts.starts) == len(found.bounds) == found.pieces + 1
@@ -309,7 +309,7 @@ def test_a_piece_makes_no_more_than_fits_the_working_set(monkeypatch):
     size = 1 << 20
     for memory_bytes in None, 1 << 18, 1 << 14:
         found = shared(summed, xe.NDRange(size, 64), *2 * [np.zeros(size, np.float32)], memory_bytes=memory_bytes)
-        (parts,) = found.rules
+        (parts,) = found.combinations
         assert found.count * 4 * parts.size <= (memory_bytes or 16 << 20)
 
 

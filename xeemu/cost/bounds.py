@@ -20,7 +20,7 @@ from xeemu.cost.vectors import Vector
 from xeemu.cost.work import Wait
 from xeemu.devices import banks
 from xeemu.knowledge import expressions
-from xeemu.knowledge.access_tree import Frame, Key, Operation, Place
+from xeemu.knowledge.access_tree import AccessSite, Frame, Key, Operation
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.budget import Budget
 from xeemu.language.linearity import Allocation
@@ -35,14 +35,14 @@ class Bounds(NamedTuple):
     most: Mapping[str, int]
 
 
-def of_places(places: Sequence[Place], taken: Census) -> Mapping[Place, Bounds]:
+def of_places(places: Sequence[AccessSite], taken: Census) -> Mapping[AccessSite, Bounds]:
     """The bounds of those of some places that have any."""
     counter = Counter(taken.schedule, taken.device, Budget())
     found = {place: _of_place([k for k in taken.counts if taken.place(k) == place], counter, taken) for place in places}
     return {place: bounds for place, bounds in found.items() if bounds is not None}
 
 
-def cycles(launch: Launch, bounds: Mapping[Place, Bounds], counts: Counts) -> tuple[float, float] | None:
+def cycles(launch: Launch, bounds: Mapping[AccessSite, Bounds], counts: Counts) -> tuple[float, float] | None:
     """The least and the most cycles of a launch; None if one of them is not known.
 
     Args:
@@ -99,7 +99,7 @@ def _of_access(key: Key, counter: Counter, taken: Census) -> Bounds | None:
     return Bounds(_least(key, taken.issued[key] or Issued(0, 0), taken), _most(key, most, taken))
 
 
-def _figures(place: Place) -> tuple[str, ...]:
+def _figures(place: AccessSite) -> tuple[str, ...]:
     return ("passes", "ideal_passes") if place.memory.space == "local" else ("lines", "sectors", "bytes_used")
 
 
@@ -181,7 +181,7 @@ def _with(counts: Counts, executed: Mapping[Plan, int], taken: Census) -> tuple[
 
 
 def _timed(
-    launch: Launch, sites: Mapping[Place, SiteReport], counts: Counts, taken: Census, which: Which
+    launch: Launch, sites: Mapping[AccessSite, SiteReport], counts: Counts, taken: Census, which: Which
 ) -> float | None:
     done = execution.of_launch(sites, counts, taken)
     if done.atomics.contention is None:
@@ -203,7 +203,7 @@ def _from_afar(wait: Wait, sites: Iterable[SiteReport]) -> Wait:
     return dataclasses.replace(wait, past_l1=1.0, past_l2=wait.past_l2 and float(wait.past_l2 > 0))
 
 
-def _contention(sites: Mapping[Place, SiteReport], taken: Census, which: Which) -> int:
+def _contention(sites: Mapping[AccessSite, SiteReport], taken: Census, which: Which) -> int:
     """Lanes on the busiest address: all that update a memory, or as few as where all its elements share them."""
     lanes: dict[Allocation, int] = {}
     for place in taken.updates:

@@ -15,7 +15,7 @@ from xeemu.cost.costs import Meter
 from xeemu.cost.counter import Count, Counter, Issued, all_active, has_geometry
 from xeemu.cost.vectors import Vector
 from xeemu.devices.device import Device
-from xeemu.knowledge.access_tree import AccessTree, Frame, Key, Operation, Place
+from xeemu.knowledge.access_tree import AccessSite, AccessTree, Frame, Key, Operation
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.budget import Budget
 from xeemu.knowledge.expressions import Expression
@@ -33,7 +33,7 @@ class Census:
     A call path is named by its plan.
 
     Attributes:
-      schedule: the program.
+      tree: the program.
       device: the modelled device.
       in_registers: private memories that are only indexed by constants, so that they need no memory.
       operations: the other memory operations, by their key; several of a loop that was walked iteration by iteration.
@@ -51,7 +51,7 @@ class Census:
       untallied: updates that are missing there.
     """
 
-    schedule: AccessTree
+    tree: AccessTree
     device: Device
     in_registers: frozenset[Allocation]
     operations: Mapping[Key, tuple[Operation, ...]]
@@ -68,21 +68,21 @@ class Census:
 
     @property
     def geometry(self) -> Geometry:
-        return self.schedule.geometry
+        return self.tree.geometry
 
     @functools.cached_property
-    def places(self) -> tuple[Place, ...]:
+    def places(self) -> tuple[AccessSite, ...]:
         """The memory operations of the source."""
         return tuple(dict.fromkeys(self.place(key) for key in self.operations))
 
     def parted(self, key: Key) -> Site:
         """Where in the source work-items part before a section in divergent code."""
         plan, number = self.regions[key]
-        body = next(frame.body for frame in self.schedule.root.frames() if frame.plan is plan)
+        body = next(frame.body for frame in self.tree.root.frames() if frame.plan is plan)
         return source.of_op(body.ops[number])
 
     @functools.cached_property
-    def updates(self) -> frozenset[Place]:
+    def updates(self) -> frozenset[AccessSite]:
         """The places of atomic operations that are more than loads."""
         return frozenset(o.place for (o, *_) in self.operations.values() if o.updates)
 
@@ -90,7 +90,7 @@ class Census:
         """The meter of an access, of the elements chosen."""
         return Meter.of(self.operations[key][0], self.vectors[key], chosen, self.device, self.geometry)
 
-    def place(self, key: Key) -> Place:
+    def place(self, key: Key) -> AccessSite:
         """Where in the source an access comes from."""
         return self.operations[key][0].place
 
@@ -110,34 +110,34 @@ class Census:
         return known and not self.left and not self.untallied
 
 
-def take(schedule: AccessTree, device: Device, blank: bool = False) -> Census:
+def take(tree: AccessTree, device: Device, blank: bool = False) -> Census:
     """Takes the census of a launch on a device.
 
     Args:
-      schedule: the launch.
+      tree: the launch.
       device: the modelled device.
       blank: whether to leave everything to be counted as the kernel runs.
     """
-    in_registers = _in_registers(schedule)
-    by_key = _by_key(schedule, in_registers)
-    by_plan = _by_plan(schedule)
+    in_registers = _in_registers(tree)
+    by_key = _by_key(tree, in_registers)
+    by_plan = _by_plan(tree)
     # Each operation is looked at up to four times, each frame once.
     effort = Budget(parts=4 * sum(map(len, by_key.values())) + sum(map(len, by_plan.values())))
-    counter = Counter(schedule, device, effort)
+    counter = Counter(tree, device, effort)
     executions = {
         plan: None if blank else amounts.total(map(counter.executions, frames)) for plan, frames in by_plan.items()
     }
     tallied, untallied = tallies.of_updates(counter, by_key, blank)
     made_up = {key: counter.vector(operations) for key, operations in by_key.items()}
     counts = {key: None if blank else counter.count(operations, made_up[key]) for key, operations in by_key.items()}
-    sections = instructions.of_sections(schedule.root, schedule.geometry)
+    sections = instructions.of_sections(tree.root, tree.geometry)
     divergent = {key: parts for key in sections if (parts := _divergent(by_plan[key[0]], key[1]))}
     active = {
         key: None if blank else all_active(counter.active(*part) for part in parts) for key, parts in divergent.items()
     }
     open_ = {key: operations for key, operations in by_key.items() if counts[key] is None}
     return Census(
-        schedule=schedule,
+        tree=tree,
         device=device,
         in_registers=in_registers,
         operations={key: tuple(operations) for key, operations in by_key.items()},
@@ -157,27 +157,27 @@ def take(schedule: AccessTree, device: Device, blank: bool = False) -> Census:
 def count_in(operation: Operation, boxes: Sequence[Box], taken: Census) -> Count | None:
     """The count of an access in some of its executions; None if what they do is not known, or too many differ."""
     part = dataclasses.replace(operation.frame, boxes=boxes)
-    counter = Counter(taken.schedule, taken.device, Budget())
+    counter = Counter(taken.tree, taken.device, Budget())
     return counter.count([dataclasses.replace(operation, frame=part)], taken.vectors[operation.key])
 
 
-def _in_registers(schedule: AccessTree) -> frozenset[Allocation]:
-    private = [o for o in schedule.root.operations() if o.place.memory.space == "private"]
+def _in_registers(tree: AccessTree) -> frozenset[Allocation]:
+    private = [o for o in tree.root.operations() if o.place.memory.space == "private"]
     computed = {o.place.memory for o in private if not all(component.constant for component in o.index)}
     return frozenset(o.place.memory for o in private) - computed
 
 
-def _by_key(schedule: AccessTree, in_registers: frozenset[Allocation]) -> dict[Key, list[Operation]]:
+def _by_key(tree: AccessTree, in_registers: frozenset[Allocation]) -> dict[Key, list[Operation]]:
     found: dict[Key, list[Operation]] = {}
-    for operation in schedule.root.operations():
+    for operation in tree.root.operations():
         if operation.place.memory not in in_registers:
             found.setdefault(operation.key, []).append(operation)
     return found
 
 
-def _by_plan(schedule: AccessTree) -> dict[Plan, list[Frame]]:
+def _by_plan(tree: AccessTree) -> dict[Plan, list[Frame]]:
     found: dict[Plan, list[Frame]] = {}
-    for frame in schedule.root.frames():
+    for frame in tree.root.frames():
         found.setdefault(frame.plan, []).append(frame)
     return found
 

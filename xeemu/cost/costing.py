@@ -143,7 +143,7 @@ class Counted:
             return fitting.fitted(self.prepared).run(given), None
         outputs, state = self._watched.run(given)
         hint = "a profile goes on no longer; estimate it, or profile a launch in which it ends"
-        self.ledger.census.schedule.check_ended(state["exceeded"], MAX_ITERATIONS, hint)
+        self.ledger.census.tree.check_ended(state["exceeded"], MAX_ITERATIONS, hint)
         return outputs, state
 
     @functools.cached_property

@@ -102,7 +102,7 @@ def meter(operation: Operation, vector: Vector, device: Device, geometry: Geomet
 class Counter:
     """Counts executions and accesses from points that stand for all of them, with what effort there is."""
 
-    schedule: AccessTree
+    tree: AccessTree
     device: Device
     effort: Budget
 
@@ -125,12 +125,12 @@ class Counter:
         """How often sub-groups execute the body of a frame with active lanes of a mask; None if it is not known."""
         if not (frame.certain and mask.known):
             return None
-        mask = expressions.both(mask, presence.of_groups(self.schedule.geometry, self.schedule.groups))
+        mask = expressions.both(mask, presence.of_groups(self.tree.geometry, self.tree.groups))
         parts = self.divided(frame.boxes, functools.partial(self._active_in_box, frame.conditions, mask))
         return None if parts is None else all_active(parts)
 
     def _active_in_box(self, conditions: Sequence[Expression], mask: Expression, inside: Progressions) -> Active:
-        periods, geometry = multiplicity.joined(inside, {}, [mask]), self.schedule.geometry
+        periods, geometry = multiplicity.joined(inside, {}, [mask]), self.tree.geometry
         grid, weights = inside.representatives(periods)
         if math.prod(map(len, weights)) * geometry.items > _MOST_LANES:
             raise TooLarge
@@ -144,7 +144,7 @@ class Counter:
 
     def vector(self, operations: Sequence[Operation]) -> Vector:
         """The vectors that an access is made up of, in whichever of some frames; see `vectors`."""
-        operation, rank = operations[0], len(self.schedule.geometry.local_range)
+        operation, rank = operations[0], len(self.tree.geometry.local_range)
         memory, private = operation.place.memory, math.prod(operation.access.shape[rank:])
         # Private memory is laid out so that a work-item's elements lie apart; atomic messages have no vectors: Intel's
         # ESIMD headers give each of them a vector size of 1.
@@ -164,7 +164,7 @@ class Counter:
         return 1 if parts is None else min(parts, default=most)
 
     def _width_in_box(self, operation: Operation, index: Expression, most: int, inside: Progressions) -> int:
-        shape, rank = operation.access.shape, len(self.schedule.geometry.local_range)
+        shape, rank = operation.access.shape, len(self.tree.geometry.local_range)
         # All elements grow alike over these periods, so that what lies side by side still does.
         periods = _periods(inside, index, 1, expressions.constant(True))
         executed, _, grid = _representatives(inside, periods, operation, math.prod(shape))
@@ -182,11 +182,11 @@ class Counter:
         return _added(known)
 
     def _of_operation(self, operation: Operation, vector: Vector) -> Count | None:
-        index, mask = addresses.linear_index(operation), addresses.lane_mask(operation, self.schedule)
+        index, mask = addresses.linear_index(operation), addresses.lane_mask(operation, self.tree)
         known = operation.frame.certain and index.known and mask.known
         if not known or not has_geometry(operation.place.memory, self.device):
             return None
-        gauge = meter(operation, vector, self.device, self.schedule.geometry)
+        gauge = meter(operation, vector, self.device, self.tree.geometry)
         if not len(gauge.chosen):
             return NOTHING
         parts = self.divided(operation.frame.boxes, functools.partial(self._in_box, gauge, index, mask))
@@ -213,8 +213,8 @@ class Counter:
         return Issued(sum(count.requests for count in known), sum(count.lanes for count in known))
 
     def _issued(self, operation: Operation, vector: Vector) -> Issued | None:
-        mask = addresses.lane_mask(operation, self.schedule)
-        gauge = meter(operation, vector, self.device, self.schedule.geometry)
+        mask = addresses.lane_mask(operation, self.tree)
+        gauge = meter(operation, vector, self.device, self.tree.geometry)
         if not (operation.frame.certain and mask.known and gauge.aligned):
             return None
         if not len(gauge.chosen):

@@ -24,7 +24,7 @@ from xeemu.cost.observed import Observed
 from xeemu.cost.sampling import Sample
 from xeemu.emission.observer import MAX_ITERATIONS, Event, Observer
 from xeemu.emission.values import Chunk, Emitted
-from xeemu.knowledge.access_tree import Key, Place
+from xeemu.knowledge.access_tree import AccessSite, Key
 from xeemu.knowledge.analysis import Plan
 from xeemu.language.linearity import Allocation
 
@@ -44,7 +44,7 @@ class Ledger:
     sample: Sample | None
 
     @functools.cached_property
-    def places(self) -> tuple[Place, ...]:
+    def places(self) -> tuple[AccessSite, ...]:
         """The memory operations of the source some of whose figures are missing."""
         return tuple(dict.fromkeys(self.census.place(key) for key in self.census.left))
 
@@ -61,7 +61,7 @@ class Ledger:
     @functools.cached_property
     def loops(self) -> Mapping[Key, int]:
         """The loops that test a predicate: their numbers."""
-        return {key: number for number, key in enumerate(self.census.schedule.loops)}
+        return {key: number for number, key in enumerate(self.census.tree.loops)}
 
     @functools.cached_property
     def shown(self) -> Mapping[Key, int]:
@@ -232,12 +232,12 @@ class Counts:
       sampled: work-groups on which was counted what was not counted on all; None if there was nothing.
     """
 
-    figures: Mapping[Place, Mapping[str, int | None]]
-    errors: Mapping[Place, np.ndarray | None]
+    figures: Mapping[AccessSite, Mapping[str, int | None]]
+    errors: Mapping[AccessSite, np.ndarray | None]
     executions: Mapping[Plan, int | None]
     active: Mapping[Key, int | None]
     tallies: Mapping[Allocation, np.ndarray | None]
-    shown: Mapping[Place, Execution]
+    shown: Mapping[AccessSite, Execution]
     sampled: int | None = None
 
 
@@ -250,7 +250,7 @@ def counts(ledger: Ledger, state: Mapping[str, Sequence[np.ndarray]] | None) -> 
     """
     taken = ledger.census
     known = _known(taken)
-    errors: dict[Place, np.ndarray | None] = dict.fromkeys(known)
+    errors: dict[AccessSite, np.ndarray | None] = dict.fromkeys(known)
     executions, tallies = dict(taken.executions), dict(taken.tallies)
     if state is None:
         sample = groupwise.drawn(taken)
@@ -297,9 +297,9 @@ def counts(ledger: Ledger, state: Mapping[str, Sequence[np.ndarray]] | None) -> 
 
 
 def _estimate(
-    place: Place,
-    known: dict[Place, np.ndarray],
-    errors: dict[Place, np.ndarray | None],
+    place: AccessSite,
+    known: dict[AccessSite, np.ndarray],
+    errors: dict[AccessSite, np.ndarray | None],
     taken: Census,
     sample: Sample,
 ) -> None:
@@ -314,7 +314,7 @@ def _named(total: np.ndarray) -> Mapping[str, int | None]:
     return dict(zip(FIGURES, map(int, total), strict=True))
 
 
-def _partial(place: Place, total: np.ndarray, taken: Census) -> Mapping[str, int | None]:
+def _partial(place: AccessSite, total: np.ndarray, taken: Census) -> Mapping[str, int | None]:
     """The figures of a place from the census alone; where some are missing, requests and lanes if these are there."""
     missing = [issued for key, issued in taken.issued.items() if taken.place(key) == place]
     if not missing:
@@ -328,9 +328,9 @@ def _partial(place: Place, total: np.ndarray, taken: Census) -> Mapping[str, int
     return figures
 
 
-def _worst(taken: Census) -> dict[Place, Execution]:
+def _worst(taken: Census) -> dict[AccessSite, Execution]:
     """For each place of local memory the execution with the most excess passes that the census has seen."""
-    found: dict[Place, Execution] = {}
+    found: dict[AccessSite, Execution] = {}
     for key, count in taken.counts.items():
         if count is not None and count.worst is not None:
             before = found.get(taken.place(key))
@@ -339,9 +339,9 @@ def _worst(taken: Census) -> dict[Place, Execution]:
     return found
 
 
-def _seen(ledger: Ledger, state: Mapping[str, Sequence[np.ndarray]]) -> dict[Place, Execution]:
+def _seen(ledger: Ledger, state: Mapping[str, Sequence[np.ndarray]]) -> dict[AccessSite, Execution]:
     """Executions of what was counted as the kernel ran."""
-    found: dict[Place, Execution] = {}
+    found: dict[AccessSite, Execution] = {}
     for key, number in ledger.shown.items():
         taken = state["taken"][number]
         if taken.any():
@@ -353,7 +353,7 @@ def _seen(ledger: Ledger, state: Mapping[str, Sequence[np.ndarray]]) -> dict[Pla
     return found
 
 
-def _known(taken: Census) -> dict[Place, np.ndarray]:
+def _known(taken: Census) -> dict[AccessSite, np.ndarray]:
     """Python ints `[F]` of what the census has counted at each place."""
     total = {place: np.zeros(len(FIGURES), object) for place in taken.places}
     for key, count in taken.counts.items():

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from xeemu.cost import recurrences, waiting
 from xeemu.cost.census import Census
 from xeemu.cost.sites import SiteReport
-from xeemu.knowledge.access_tree import Frame, Operation, Place
+from xeemu.knowledge.access_tree import AccessSite, Frame, Operation
 from xeemu.knowledge.analysis import Plan
 
 
@@ -26,7 +26,7 @@ class Divisions:
     """
 
     bodies: Mapping[Plan, float]
-    accesses: Mapping[Place, tuple[tuple[float, float], ...]]
+    accesses: Mapping[AccessSite, tuple[tuple[float, float], ...]]
 
     @property
     def most(self) -> float:
@@ -38,12 +38,14 @@ class Divisions:
         """How many times as often the body of a call path is executed in all, if as many times the groups share it."""
         return groups / min(groups, self.bodies[plan])
 
-    def of_place(self, place: Place, groups: float) -> float:
+    def of_place(self, place: AccessSite, groups: float) -> float:
         """The same for the requests of a place."""
         return sum(share * groups / min(groups, parts) for share, parts in self.accesses[place])
 
 
-def of_launch(sites: Mapping[Place, SiteReport], taken: Census, executions: Mapping[Plan, int | None]) -> Divisions:
+def of_launch(
+    sites: Mapping[AccessSite, SiteReport], taken: Census, executions: Mapping[Plan, int | None]
+) -> Divisions:
     """The divisions of a launch.
 
     Args:
@@ -52,8 +54,8 @@ def of_launch(sites: Mapping[Place, SiteReport], taken: Census, executions: Mapp
       executions: of each call path, by all groups; None where that is not known.
     """
     bodies: dict[Plan, float] = {}
-    _divide(taken.schedule.root, 1.0, _Sizes(taken, executions), bodies)
-    accesses: dict[Place, list[tuple[float, float]]] = {place: [] for place in sites}
+    _divide(taken.tree.root, 1.0, _Sizes(taken, executions), bodies)
+    accesses: dict[AccessSite, list[tuple[float, float]]] = {place: [] for place in sites}
     alike = _alike(taken)
     for operation, share in waiting.shares(sites, taken):
         plan = operation.frame.plan
@@ -91,7 +93,7 @@ def _follows_group(operation: Operation, taken: Census) -> bool:
         return False
     if taken.geometry.groups == 1:
         return not operation.updates
-    return not index.known or any(axis in index.axes for axis in taken.schedule.groups)
+    return not index.known or any(axis in index.axes for axis in taken.tree.groups)
 
 
 def _divide(frame: Frame, parts: float, sizes: _Sizes, found: dict[Plan, float]) -> None:
@@ -101,10 +103,10 @@ def _divide(frame: Frame, parts: float, sizes: _Sizes, found: dict[Plan, float])
             _divide(step, parts * sizes.iterations(step, frame), sizes, found)
 
 
-def _alike(taken: Census) -> Mapping[tuple[Plan, Place], int]:
+def _alike(taken: Census) -> Mapping[tuple[Plan, AccessSite], int]:
     """How many operations a body has in one place that follow the group's id; without those of addresses that depend
     on data, which may need one another."""
-    found: dict[tuple[Plan, Place], int] = collections.defaultdict(int)
+    found: dict[tuple[Plan, AccessSite], int] = collections.defaultdict(int)
     for operation, *_ in taken.operations.values():
         if operation.linear_index.known and _follows_group(operation, taken):
             found[operation.frame.plan, operation.place] += 1

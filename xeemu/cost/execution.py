@@ -9,11 +9,11 @@ from xeemu.cost.counting import Counts
 from xeemu.cost.instructions import CHAIN
 from xeemu.cost.sites import AtomicTotals, SiteReport
 from xeemu.cost.workload import Executed
-from xeemu.knowledge.access_tree import Place
+from xeemu.knowledge.access_tree import AccessSite
 from xeemu.language.linearity import Allocation
 
 
-def of_launch(sites: Mapping[Place, SiteReport], counts: Counts, taken: Census) -> Executed:
+def of_launch(sites: Mapping[AccessSite, SiteReport], counts: Counts, taken: Census) -> Executed:
     """What a launch executes.
 
     Args:
@@ -59,7 +59,7 @@ def _classes(
     return None if None in total.values() else known, by_group, None if exchanges is None else round(exchanges)
 
 
-def _atomics(sites: Mapping[Place, SiteReport], counts: Counts, taken: Census) -> AtomicTotals:
+def _atomics(sites: Mapping[AccessSite, SiteReport], counts: Counts, taken: Census) -> AtomicTotals:
     updates = taken.updates
     local = [site for place, site in sites.items() if place in updates and site.space == "local"]
     remote = {place: site for place, site in sites.items() if place in updates and site.space == "global"}

@@ -88,12 +88,12 @@ class _Touched:
 def _touched(operations: Sequence[Operation], taken: Census) -> _Touched | None:
     """What is known of accesses before the run; None if something is not."""
     indices = [addresses.linear_index(operation) for operation in operations]
-    masks = [addresses.lane_mask(operation, taken.schedule) for operation in operations]
+    masks = [addresses.lane_mask(operation, taken.tree) for operation in operations]
     known = all(e.known for e in (*indices, *masks)) and all(o.frame.certain for o in operations)
     boxes = [box for operation in operations for box in operation.frame.boxes]
     if not known or not boxes:
         return None
-    groups = taken.schedule.groups
+    groups = taken.tree.groups
     largest = max(boxes, key=lambda box: _points(box, groups))
     middle = {axis: largest[axis][len(largest[axis]) // 2] for axis in groups}
     moving = [axis for axis in groups if any(axis in index.axes for index in indices)]

@@ -46,6 +46,6 @@ def estimated(keys: Sequence[Key], taken: Census, sample: Sample) -> tuple[np.nd
 def _of_group(boxes: Sequence[Box], number: int, taken: Census) -> list[Box]:
     """The parts of some boxes with the executions of a group."""
     ids = np.unravel_index(number, taken.geometry.group_range)
-    at = dict(zip(taken.schedule.groups, map(int, ids), strict=True))
+    at = dict(zip(taken.tree.groups, map(int, ids), strict=True))
     inside = [box for box in boxes if all(n in box[axis] for axis, n in at.items())]
     return [{**box, **{axis: range(n, n + 1) for axis, n in at.items()}} for box in inside]

@@ -15,7 +15,7 @@ from xeemu.cost.census import Census
 from xeemu.cost.instructions import CHAIN
 from xeemu.cost.latency import Waiting
 from xeemu.cost.sites import SiteReport
-from xeemu.knowledge.access_tree import Frame, Operation, Place
+from xeemu.knowledge.access_tree import AccessSite, Frame, Operation
 
 Shares = Mapping[str, float]
 """The share of a phase in the work of each resource of the time model."""
@@ -57,7 +57,7 @@ class _Numbering:
                 self.numbers[step.key] = self.last
 
 
-def of_launch(sites: Mapping[Place, SiteReport], taken: Census, waits: Sequence[Waiting]) -> tuple[Shares, ...]:
+def of_launch(sites: Mapping[AccessSite, SiteReport], taken: Census, waits: Sequence[Waiting]) -> tuple[Shares, ...]:
     """The phases of a launch, in the order of the program.
 
     Args:
@@ -69,7 +69,7 @@ def of_launch(sites: Mapping[Place, SiteReport], taken: Census, waits: Sequence[
       None at all if it is not known how often a part of the program is executed.
     """
     numbering = _Numbering()
-    numbering.walk(taken.schedule.root)
+    numbering.walk(taken.tree.root)
     executed = _executed(taken, numbering)
     if executed is None:
         return ()
@@ -114,7 +114,9 @@ def _executed(taken: Census, numbering: _Numbering) -> dict[str, Work] | None:
 _OF_SITES = ("issue", "SLM", "L1", "L2", "DRAM", "atomics")
 
 
-def _at_sites(sites: Mapping[Place, SiteReport], taken: Census, numbering: _Numbering) -> dict[Place, dict[str, Work]]:
+def _at_sites(
+    sites: Mapping[AccessSite, SiteReport], taken: Census, numbering: _Numbering
+) -> dict[AccessSite, dict[str, Work]]:
     """What the memory operations ask of the resources."""
     found = {place: {name: np.zeros(numbering.last + 1) for name in _OF_SITES} for place in sites}
     for operation, share in waiting.shares(sites, taken):

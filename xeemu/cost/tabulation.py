@@ -21,7 +21,7 @@ from xeemu.devices.bankmap import BankMap
 from xeemu.devices.device import Device
 from xeemu.devices.occupancy import Occupancy, most_registers, occupancy
 from xeemu.errors import Error, NDRangeError
-from xeemu.knowledge.access_tree import Frame, Place
+from xeemu.knowledge.access_tree import AccessSite, Frame
 from xeemu.knowledge.registers import live_bytes
 from xeemu.language import listing, source
 from xeemu.language.kernel import Kernel
@@ -54,7 +54,7 @@ def tabulate(
     """
     taken, program = ledger.census, prepared.program
     geometry, device = taken.geometry, taken.device
-    by_place: Mapping[Place, SiteReport] = {
+    by_place: Mapping[AccessSite, SiteReport] = {
         place: _site(place, counts, ledger, program.kernel) for place in taken.places
     }
     sites = tuple(by_place.values())
@@ -135,7 +135,7 @@ def tabulate(
 
 
 def _bounded(
-    launch: Launch, counts: Counts, places: Sequence[Place]
+    launch: Launch, counts: Counts, places: Sequence[AccessSite]
 ) -> tuple[tuple[SiteReport, ...], tuple[float, float] | None]:
     """The sites of a launch with the bounds of those places that were not counted, and the bounds of its time."""
     found, hertz = bounds.of_places(places, launch.taken), launch.taken.device.clock_hz
@@ -162,7 +162,7 @@ def _shape(memory: Allocation, kernel: Kernel) -> tuple[int, ...]:
     return declared if declared is not None and math.prod(declared) == memory.elements else memory.shape
 
 
-def _site(place: Place, counts: Counts, ledger: Ledger, kernel: Kernel) -> SiteReport:
+def _site(place: AccessSite, counts: Counts, ledger: Ledger, kernel: Kernel) -> SiteReport:
     taken = ledger.census
     known, device = counts.figures[place], taken.device
     local = place.memory.space == "local"
@@ -205,7 +205,7 @@ def _site_errors(errors: np.ndarray | None, local: bool, sector_bytes: int | Non
     return {name: known[name] for name in ("requests", "lines", "sectors", "bytes_used")} | moved
 
 
-def _bank_map(place: Place, counts: Counts, taken: Census) -> BankMap | None:
+def _bank_map(place: AccessSite, counts: Counts, taken: Census) -> BankMap | None:
     shown = counts.shown.get(place)
     if shown is None:
         return None
@@ -220,7 +220,7 @@ def _mark(sites: Iterable[SiteReport], *figures: int | None) -> str:
     return "~" if any(site.errors is not None for site in sites) else "="
 
 
-def _common(by_place: Mapping[Place, SiteReport], taken: Census) -> tuple[SiteReport, ...]:
+def _common(by_place: Mapping[AccessSite, SiteReport], taken: Census) -> tuple[SiteReport, ...]:
     """Where all work-items of a group access as one, at least in some of the operations of the place."""
     rank, items = len(taken.geometry.local_range), taken.geometry.items
     operations = (operation for each in taken.operations.values() for operation in each)
@@ -280,7 +280,7 @@ def _spilled(prepared: Prepared, counts: Counts, taken: Census, there: int) -> f
         times = (counts.executions[frame.plan] or 0) * items
         return max(own, inside), max(0.0, own - inside) * times + sum(every for _, every in inner.values())
 
-    return of(taken.schedule.root)[1]
+    return of(taken.tree.root)[1]
 
 
 def _register_bytes(prepared: Prepared, taken: Census) -> int | None:

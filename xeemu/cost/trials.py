@@ -18,7 +18,7 @@ from xeemu.cost.timing import Timing
 from xeemu.cost.work import Wait, Work
 from xeemu.cost.workload import Executed, Spill
 from xeemu.devices.occupancy import Occupancy
-from xeemu.knowledge.access_tree import Place
+from xeemu.knowledge.access_tree import AccessSite
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.budget import Budget
 
@@ -67,7 +67,7 @@ class Launch:
       spill: what does not fit the registers.
     """
 
-    sites: Mapping[Place, SiteReport]
+    sites: Mapping[AccessSite, SiteReport]
     executed: Executed
     taken: Census
     resident: Occupancy | None
@@ -125,7 +125,7 @@ class Launch:
         sites = {place: changed.get(id(site), site) for place, site in self.sites.items()}
         return self._counted(sites, dataclasses.replace(change, instructions=self._instructions(change)))
 
-    def _counted(self, sites: Mapping[Place, SiteReport], change: Change) -> Work | None:
+    def _counted(self, sites: Mapping[AccessSite, SiteReport], change: Change) -> Work | None:
         changed = {id(before) for before, _ in change.sites}
         packed = [place for place, site in self.sites.items() if change.packed and id(site) in changed]
         with Budget().portion():
@@ -158,7 +158,7 @@ class Launch:
             atomic_contention=amounts.product(before.atomic_contention, updates),
         )
 
-    def _updates(self, times: Mapping[Place, float]) -> float:
+    def _updates(self, times: Mapping[AccessSite, float]) -> float:
         """How many times as many lanes update global memory."""
         lanes = {place: self.sites[place].lanes or 0 for place in self.taken.updates if place.memory.space == "global"}
         every = sum(lanes.values())
@@ -182,7 +182,7 @@ class Launch:
         """Those of a change, without what iterations of its loops execute that are spared."""
         times = {id(site): times for site, times in change.loops}
         total = dict(change.instructions)
-        frames = {frame.plan: frame for frame in self.taken.schedule.root.frames()} if times else {}
+        frames = {frame.plan: frame for frame in self.taken.tree.root.frames()} if times else {}
         for frame in frames.values():
             sites = [self.sites[o.place] for o in frame.operations() if o.place in self.sites]
             if frame.kind != "iteration" or not sites or any(id(site) not in times for site in sites):

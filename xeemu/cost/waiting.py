@@ -15,7 +15,7 @@ from xeemu.cost.caches import Misses
 from xeemu.cost.census import Census
 from xeemu.cost.sites import SiteReport
 from xeemu.cost.work import Wait
-from xeemu.knowledge.access_tree import Frame, Meeting, Operation, Place
+from xeemu.knowledge.access_tree import AccessSite, Frame, Meeting, Operation
 from xeemu.language import collectives
 from xeemu.language.linearity import Allocation
 
@@ -48,7 +48,7 @@ class _Load(NamedTuple):
 
 
 def of_launch(
-    sites: Mapping[Place, SiteReport], taken: Census, missed: Mapping[Allocation, Misses]
+    sites: Mapping[AccessSite, SiteReport], taken: Census, missed: Mapping[Allocation, Misses]
 ) -> tuple[Wait, ...] | None:
     """What sub-groups load, operation by operation, and how often they wait for it.
 
@@ -68,7 +68,7 @@ def of_launch(
         times = (executions or 0) * requests.sub_groups(taken.geometry)
         load = _Load(operation, asked * _waiting(operation, times, taken), max(1.0, asked / times) if times else 1.0)
         pieces.setdefault(_piece(operation), []).append(load)
-    rounds: dict[Place, float] = {}
+    rounds: dict[AccessSite, float] = {}
     for piece, loads in pieces.items():
         together = _in_flight(piece, loads)
         for operation, asked, _ in loads:
@@ -76,7 +76,9 @@ def of_launch(
     return tuple(_wait(place, number, sites[place], taken, missed) for place, number in rounds.items() if number)
 
 
-def _wait(place: Place, rounds: float, site: SiteReport, taken: Census, missed: Mapping[Allocation, Misses]) -> Wait:
+def _wait(
+    place: AccessSite, rounds: float, site: SiteReport, taken: Census, missed: Mapping[Allocation, Misses]
+) -> Wait:
     memory = place.memory
     is_local = memory.space == "local"
     passes = site.passes if is_local else site.l1_passes
@@ -92,7 +94,7 @@ def _wait(place: Place, rounds: float, site: SiteReport, taken: Census, missed: 
     )
 
 
-def _loads(sites: Mapping[Place, SiteReport], taken: Census) -> Iterator[tuple[Operation, float | None]]:
+def _loads(sites: Mapping[AccessSite, SiteReport], taken: Census) -> Iterator[tuple[Operation, float | None]]:
     """The loads and their requests."""
     for operation, share in shares(sites, taken):
         if operation.fetches:
@@ -100,10 +102,10 @@ def _loads(sites: Mapping[Place, SiteReport], taken: Census) -> Iterator[tuple[O
             yield operation, None if asked is None else asked * share
 
 
-def shares(sites: Iterable[Place], taken: Census) -> Iterator[tuple[Operation, float]]:
+def shares(sites: Iterable[AccessSite], taken: Census) -> Iterator[tuple[Operation, float]]:
     """The memory operations of the program and which share of its place's requests each makes: as they count, or all
     alike."""
-    by_place: dict[Place, list[tuple[Operation, int | None]]] = {place: [] for place in sites}
+    by_place: dict[AccessSite, list[tuple[Operation, int | None]]] = {place: [] for place in sites}
     for key, (operation, *_) in taken.operations.items():
         count = taken.counts[key]
         by_place[operation.place].append((operation, None if count is None else count.named("requests")))

@@ -14,10 +14,10 @@ from xeemu.cost.sites import AtomicTotals, SiteReport
 from xeemu.cost.work import Wait, Work
 from xeemu.devices.device import Device
 from xeemu.devices.occupancy import Occupancy
-from xeemu.knowledge.access_tree import Operation, Place
+from xeemu.knowledge.access_tree import AccessSite, Operation
 from xeemu.language.linearity import Allocation
 
-Sites = Mapping[Place, SiteReport]
+Sites = Mapping[AccessSite, SiteReport]
 
 _LOADS = ("load", "atomic")
 _WORD_BYTES = 4
@@ -65,7 +65,7 @@ def of_launch(
     executed: Executed,
     taken: Census,
     resident: Occupancy | None,
-    packed: Set[Place] = frozenset(),
+    packed: Set[AccessSite] = frozenset(),
     spill: Spill = Spill(),
 ) -> Work | None:
     """The work of a launch; None if it has no work-groups.
@@ -203,7 +203,7 @@ def _l1_passes(remote: Sites, taken: Census) -> float | None:
 
 
 def _traffic(
-    sites: Sites, taken: Census, resident: Occupancy | None, packed: Set[Place], spill: Spill
+    sites: Sites, taken: Census, resident: Occupancy | None, packed: Set[AccessSite], spill: Spill
 ) -> Traffic | None:
     """What the launch loads and stores; None if the counts, the lines or the occupancy are not known."""
     device = taken.device
@@ -261,7 +261,7 @@ def _moved(operations: Sequence[Operation], sites: Sites) -> float | None:
 
 
 def _loaded(
-    operations: Sequence[Operation], sites: Sites, taken: Census, sector: int, packed: Set[Place]
+    operations: Sequence[Operation], sites: Sites, taken: Census, sector: int, packed: Set[AccessSite]
 ) -> Loaded | None:
     moved, asked = _moved(operations, sites), _asked(operations, sites)
     sectors = footprint.of_memory(operations, taken, moved, sector)
@@ -277,7 +277,7 @@ def _loaded(
 
 
 def _stored(
-    operations: Sequence[Operation], sites: Sites, taken: Census, sector: int, packed: Set[Place]
+    operations: Sequence[Operation], sites: Sites, taken: Census, sector: int, packed: Set[AccessSite]
 ) -> Stored | None:
     moved, asked, line = _moved(operations, sites), _asked(operations, sites), taken.device.line_bytes
     sectors = footprint.of_memory(operations, taken, moved, sector)

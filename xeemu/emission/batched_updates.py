@@ -12,10 +12,10 @@ from xeemu.emission.placed_windows import PlacedWindow
 from xeemu.emission.references import Reference
 from xeemu.emission.strided_windows import StridedWindow
 from xeemu.emission.values import Chunk, Made
-from xeemu.knowledge.lattices import Axis
+from xeemu.knowledge.lattices import StridedAxis
 
 
-def window(first: Reference, op: str, axis: Axis, chunk: Chunk) -> StridedWindow | None:
+def window(first: Reference, op: str, axis: StridedAxis, chunk: Chunk) -> StridedWindow | None:
     """The window of several updates; None if there is none, or if their order counts.
 
     Args:

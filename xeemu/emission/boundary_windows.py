@@ -25,7 +25,7 @@ from xeemu.emission.values import Chunk
 from xeemu.knowledge import lattices
 from xeemu.knowledge.addressing import Component
 from xeemu.knowledge.intervals import Interval
-from xeemu.knowledge.lattices import Axis, Lattice
+from xeemu.knowledge.lattices import Lattice, StridedAxis
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -217,7 +217,7 @@ def _axes(reference: Reference, chunk: Chunk) -> list[Lattice] | None:
     groups = chunk.block() if reference.varying else []
     if lanes is None or groups is None:
         return None
-    steps = [list(map(Axis, groups, c.form.steps)) for c in components]
+    steps = [list(map(StridedAxis, groups, c.form.steps)) for c in components]
     return [Lattice((*own, *lattice.axes)) for own, lattice in zip(steps, lanes, strict=True)]
 
 

@@ -3,6 +3,9 @@
 A kernel that takes values apart, as into the lane and the register of a bin, compares part by part: `(x & 15) == a` and
 `x >> 4 == b`. Either says that some bits of `x` are known ones. Where those are different bits, both together are one
 comparison, `x == 16 * b + a`, with a mask on `x` if other bits may be set too. So are two of `!=` with `or`.
+
+It is no pass, because who watches memory operations gains by it too, and gets the program as it was written: a check or
+a profile of the register histogram takes three times as long without it.
 """
 
 import dataclasses

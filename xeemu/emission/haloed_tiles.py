@@ -20,7 +20,7 @@ from xeemu.emission.boundary_windows import BoundaryRectangle
 from xeemu.emission.references import Reference
 from xeemu.emission.row_views import Starts
 from xeemu.emission.values import Chunk, Shared
-from xeemu.knowledge.lattices import Axis, Lattice
+from xeemu.knowledge.lattices import Lattice, StridedAxis
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -114,7 +114,7 @@ def of_reference(reference: Reference, chunk: Chunk, missing: np.ndarray) -> Hal
         return None
     steps = [c.form.steps if varying else (0,) for c in components]
     own = tuple(n if any(each) else 1 for n, *each in zip(block, *steps, strict=True))
-    groups = [Lattice(tuple(map(Axis, own, each))) for each in steps]
+    groups = [Lattice(tuple(map(StridedAxis, own, each))) for each in steps]
     cover = _cover(reference, groups, tile, chunk, missing)
     further = tuple(int(more) + lattice.least for more, lattice in zip(least - patterns[0], groups, strict=True))
     return None if cover is None else HaloedTiles(cover, further, chosen, tuple(block), own)

@@ -17,7 +17,7 @@ from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import addressing, induction
 from xeemu.knowledge.analysis import Known, Plan
-from xeemu.knowledge.lattices import Axis
+from xeemu.knowledge.lattices import StridedAxis
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -134,9 +134,9 @@ class MovingAccess:
         address = self.reference.address.trusted()
         return dataclasses.replace(self, reference=dataclasses.replace(self.reference, address=address))
 
-    def along(self, turns: int) -> Axis:
+    def along(self, turns: int) -> StridedAxis:
         """So many iterations, as an axis of addresses."""
-        return Axis(turns, self.move)
+        return StridedAxis(turns, self.move)
 
     def window(self, turns: int) -> StridedWindow | None:
         """The window of so many iterations."""

@@ -30,7 +30,7 @@ from xeemu.emission.values import Buffer, Chunk, Emitted, Made, Split
 from xeemu.ir import ops
 from xeemu.ir.program import Op
 from xeemu.knowledge.analysis import Known
-from xeemu.knowledge.lattices import Axis
+from xeemu.knowledge.lattices import StridedAxis
 from xeemu.language import primitives
 from xeemu.language.memory import poison
 
@@ -204,7 +204,7 @@ class _Access:
         """
         buffer, number, operation = self.buffer, self.applied.number, ops.operation(self.applied.op)
         if number == row.first and not buffer.pending:
-            axis = Axis(row.count, row.step)
+            axis = StridedAxis(row.count, row.step)
             window = batched_updates.window(at.reference(), operation, axis, at.chunk)
             place = None if window is None else placed_windows.placed(window, buffer, at.address, at.chunk)
             buffer = dataclasses.replace(buffer, deferred_to=place)

@@ -3,6 +3,9 @@
 Where a local or private memory is only loaded at places that are known before the program runs, and where one store has
 put all elements, as the steps of a reduction tree do, its contents are then never needed, and the compiler drops them.
 If they were needed by other loads as well, the compiler would compute what is forwarded once more for each of them.
+
+It is no pass, because what some work-items load is held as their elements alone, and what is computed of it too (see
+`Some`): a program has no such values.
 """
 
 import dataclasses

@@ -14,7 +14,7 @@ from xeemu.emission.values import Chunk
 from xeemu.knowledge import lattices
 from xeemu.knowledge.addressing import Elements
 from xeemu.knowledge.forms import Form
-from xeemu.knowledge.lattices import Axis, Lattice
+from xeemu.knowledge.lattices import Lattice, StridedAxis
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class StridedWindow:
         return tuple(len(self.before) + k for k, axis in enumerate(self.lattice.axes) if not axis.stride)
 
 
-def of_reference(reference: Reference, chunk: Chunk, turns: Axis | None = None) -> StridedWindow | None:
+def of_reference(reference: Reference, chunk: Chunk, turns: StridedAxis | None = None) -> StridedWindow | None:
     """The window of a reference, if its elements form a lattice in one.
 
     On a line of the memory it may reach out of bounds if the address may; else it is a box that does not.
@@ -112,13 +112,13 @@ def may_be_checked(reference: Reference, window: StridedWindow, chunk: Chunk) ->
     return chunk.target.skips_branches and flat and reference.address.exact and window.may_fit(storage.held_elements)
 
 
-def _line(reference: Reference, chunk: Chunk, turns: Axis | None) -> StridedWindow | None:
+def _line(reference: Reference, chunk: Chunk, turns: StridedAxis | None) -> StridedWindow | None:
     """The window of a reference, if its elements lie on a line of the memory."""
     storage, form, varying = reference.storage, reference.address.form, reference.varying
     if form is None or not reference.elements.count:
         return None
     if storage.space == "private":
-        return _private(reference, chunk, turns or Axis(1, 1))
+        return _private(reference, chunk, turns or StridedAxis(1, 1))
     lattice = lattice_of(form, reference.elements, storage.space == "global", varying, chunk, turns)
     if lattice is None:
         return None
@@ -134,7 +134,7 @@ def _line(reference: Reference, chunk: Chunk, turns: Axis | None) -> StridedWind
 
 
 def lattice_of(
-    form: Form, elements: Elements, shared: bool, varying: bool, chunk: Chunk, turns: Axis | None
+    form: Form, elements: Elements, shared: bool, varying: bool, chunk: Chunk, turns: StridedAxis | None
 ) -> Lattice | None:
     """The lattice of the elements on a line of a memory that groups share or have each; None if they are none."""
     lattice, axes = lattices.of_pattern(form.pattern), chunk.axes(form)
@@ -165,7 +165,7 @@ def unit_of(form: Form, storage: Storage, chunk: Chunk) -> int:
     return math.gcd(chunk.unit(form), begins)
 
 
-def _private(reference: Reference, chunk: Chunk, turns: Axis) -> StridedWindow | None:
+def _private(reference: Reference, chunk: Chunk, turns: StridedAxis) -> StridedWindow | None:
     """All work-items access the same element, each its own copy, and the next one in the next of some iterations."""
     form, elements = reference.address.form, reference.elements
     one_each = elements.all and len(elements.shape) == len(chunk.geometry.local_range)
@@ -174,9 +174,10 @@ def _private(reference: Reference, chunk: Chunk, turns: Axis) -> StridedWindow |
     if abs(turns.stride) != 1:
         return None
     copies = chunk.count * elements.count
-    along = Axis(turns.size, turns.stride * copies)
+    along = StridedAxis(turns.size, turns.stride * copies)
     several = turns.size > 1
-    axes = (Axis(chunk.count, elements.count), along, Axis(elements.count, 1)) if several else (Axis(copies, 1),)
+    by_turns = (StridedAxis(chunk.count, elements.count), along, StridedAxis(elements.count, 1))
+    axes = by_turns if several else (StridedAxis(copies, 1),)
     lattice, sizes = Lattice(axes), (turns.size, copies)
     rectangle = Rectangle(sizes, (reference.storage.elements, copies), lattice.extents, True)
     further = (min(turns.reach, 0),)

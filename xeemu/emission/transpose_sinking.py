@@ -18,7 +18,7 @@ from xeemu.emission import fusion_barriers
 from xeemu.ir import control, evaluation, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import lattices
-from xeemu.knowledge.lattices import Axis, Lattice
+from xeemu.knowledge.lattices import Lattice, StridedAxis
 from xeemu.language import importing
 
 # What keeps the order of the elements, if it keeps all of them or there is a single one.
@@ -49,7 +49,7 @@ class _Transposed:
     """
 
     source: jax.Array
-    axes: tuple[Axis, ...]
+    axes: tuple[StridedAxis, ...]
     shape: tuple[int, ...]
     fused: bool
 
@@ -87,20 +87,20 @@ class _Transposed:
 
 def _as_it_is(array: Any, fused: bool = False) -> _Transposed:
     array = jnp.asarray(array)
-    return _Transposed(array, (Axis(array.size, 1),) if array.size > 1 else (), array.shape, fused)
+    return _Transposed(array, (StridedAxis(array.size, 1),) if array.size > 1 else (), array.shape, fused)
 
 
-def _of_dimensions(axes: Sequence[Axis], shape: Sequence[int]) -> list[list[Axis]] | None:
+def _of_dimensions(axes: Sequence[StridedAxis], shape: Sequence[int]) -> list[list[StridedAxis]] | None:
     """The axes that each dimension of an array consists of, cut where one ends; None if one ends within a row."""
-    left, found = list(axes), list[list[Axis]]()
+    left, found = list(axes), list[list[StridedAxis]]()
     for size in shape:
-        own: list[Axis] = []
+        own: list[StridedAxis] = []
         while size > 1:
             axis = left.pop(0)
             if axis.size > size:
                 rows, rest = divmod(axis.size, size)
-                left.insert(0, Axis(rows, axis.stride))
-                axis = Axis(size, axis.stride * rows)
+                left.insert(0, StridedAxis(rows, axis.stride))
+                axis = StridedAxis(size, axis.stride * rows)
             else:
                 rest = size % axis.size
             if rest:

@@ -13,7 +13,7 @@ from xeemu.devices.target import Target
 from xeemu.emission.storage import Storage
 from xeemu.knowledge.analysis import Known
 from xeemu.knowledge.forms import Form, wrapped
-from xeemu.knowledge.lattices import Axis
+from xeemu.knowledge.lattices import StridedAxis
 from xeemu.language.geometry import Geometry
 
 
@@ -104,16 +104,16 @@ class Chunk:
             found = math.gcd(found, 0 if d and of_id == n else step * of_id)
         return found
 
-    def axes(self, form: Form) -> list[Axis] | None:
+    def axes(self, form: Form) -> list[StridedAxis] | None:
         """What the group ids add to a form, as axes of the chunk's groups, the last running fastest.
 
         None if the chunk is no block of the group range, as whole rows of it or a part of one are.
         """
         step = self.linear_step(form)
         if step is not None:
-            return [Axis(self.count, step)]
+            return [StridedAxis(self.count, step)]
         block = self.block()
-        return None if block is None else list(map(Axis, block, form.steps))
+        return None if block is None else list(map(StridedAxis, block, form.steps))
 
     def block(self) -> list[int] | None:
         """How many groups there are along each dimension; None if the chunk is no block of the group range."""

@@ -108,17 +108,17 @@ class Additions:
         return state._replace(sums=[sums if memory.space == "global" else _nothing(0) for memory, sums in kept])
 
 
-def of_schedule(schedule: AccessTree, operations: Sequence[Operation]) -> Additions | None:
+def of_tree(tree: AccessTree, operations: Sequence[Operation]) -> Additions | None:
     """The atomic sums of floats that are not proved to have one work-item for each element; None without any."""
     adding: dict[Allocation, list[Operation]] = {}
     for operation in operations:
         memory = operation.place.memory
         if operation.place.op == "atomic" and operation.name in _ADDING and jnp.issubdtype(memory.dtype, jnp.inexact):
             adding.setdefault(memory, []).append(operation)
-    left = [uses for uses in adding.values() if not conflicts.have_one_user(uses, schedule)]
+    left = [uses for uses in adding.values() if not conflicts.have_one_user(uses, tree)]
     # An unrolled loop makes several of a line, and a body that is walked twice several of an operation.
     found = {operation.key: operation for uses in left for operation in uses}
-    return Additions(tuple(found.values()), schedule.geometry) if found else None
+    return Additions(tuple(found.values()), tree.geometry) if found else None
 
 
 def added(

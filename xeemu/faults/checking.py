@@ -175,7 +175,7 @@ def _checked(
     program = prepared.program
     ranges = Ranges()
     steps = symbolic_execution.of_program(program, prepared.plan, known, ranges.look)
-    what = proofs.of_schedule(steps, program.written, ranges, aligned, unset)
+    what = proofs.of_tree(steps, program.written, ranges, aligned, unset)
     return Checked(prepared, Watch(what, max_iterations), tuple(judgement.absent_lanes(program, known)))
 
 
@@ -217,7 +217,7 @@ class Checked:
             )
         limit = self.watch.max_iterations
         hint = "if it would in the end, give xe.check more with max_iterations="
-        self.watch.proofs.schedule.check_ended(state["exceeded"], limit, hint)
+        self.watch.proofs.tree.check_ended(state["exceeded"], limit, hint)
 
     @functools.cached_property
     def known(self) -> Findings:

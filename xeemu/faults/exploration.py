@@ -97,10 +97,10 @@ class Explored:
         return {**state, "conflicts": self.counts, "differing": self.differing, "examples": self.examples}
 
 
-def orders_something(schedule: AccessTree) -> bool:
+def orders_something(tree: AccessTree) -> bool:
     """Whether atomic operations or fences of a program may order other accesses: something acquires, and releases."""
-    orderings = [o.access.ordering for o in schedule.root.operations() if o.access.ordering is not None]
-    fences = [m.op.attributes["ordering"] for m in schedule.meetings() if m.level is None]
+    orderings = [o.access.ordering for o in tree.root.operations() if o.access.ordering is not None]
+    fences = [m.op.attributes["ordering"] for m in tree.meetings() if m.level is None]
     orders = {ordering.order for ordering in (*orderings, *fences)}
     return bool(orderings) and bool(orders & ACQUIRING) and bool(orders & RELEASING)
 
@@ -114,14 +114,14 @@ def is_needed(proofs: Proofs, conflicts: Sequence[np.ndarray]) -> bool:
     """
     if not proofs.races:
         return False
-    geometry = proofs.schedule.geometry
-    tells = any(o.fetches and o.access.ordering is not None for o in proofs.schedule.root.operations())
+    geometry = proofs.tree.geometry
+    tells = any(o.fetches and o.access.ordering is not None for o in proofs.tree.root.operations())
     seen = any(counts.any() for counts in conflicts)
     if seen:
         # Lanes that meet while others of their sub-group are not active are told apart by happens-before alone.
         if any(map(epochs.is_of_some_lanes, proofs.meetings.values())):
             return True
-        return tells or orders_something(proofs.schedule)
+        return tells or orders_something(proofs.tree)
     return tells and geometry.groups * geometry.items <= _MOST_WORK_ITEMS
 
 
@@ -196,7 +196,7 @@ class _Search:
         # Pairs that a barrier or fence would order if it were given their memory.
         self._unfenced: set[int] = set()
         self.orders = 0
-        operations = proofs.schedule.root.operations()
+        operations = proofs.tree.root.operations()
         self._flags = frozenset(o.place.memory for o in operations if o.access.ordering is not None)
 
     @property

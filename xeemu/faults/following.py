@@ -18,13 +18,13 @@ from xeemu.emission.observer import Event, Result
 from xeemu.emission.values import Buffer, Chunk, Emitted
 from xeemu.faults import marks
 from xeemu.faults.marks import Mark
-from xeemu.faults.paths import Kept, Node, Paths, Rule
+from xeemu.faults.paths import Kept, Node, Paths, PropagationRule
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op
 from xeemu.knowledge.access_tree import Key
 
 
-class Marking(Rule, Protocol):
+class Marking(PropagationRule, Protocol):
     """A rule that also tells what is marked."""
 
     exact: bool

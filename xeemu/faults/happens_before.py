@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xeemu.faults.proofs import Spot
-from xeemu.knowledge.access_tree import Place
+from xeemu.knowledge.access_tree import AccessSite
 from xeemu.knowledge.expressions import TooLarge
 from xeemu.language import collectives
 from xeemu.language.geometry import Geometry
@@ -93,7 +93,7 @@ def level_of(scope: str) -> int:
 def spot_of(step: Access) -> Spot:
     """The memory operation of the source that a step is."""
     op = "atomic" if step.access.ordering is not None else "load" if step.op == "load" else "store"
-    return Spot(Place(step.site, op, step.memory), step.access.ordering)  # type: ignore[arg-type]
+    return Spot(AccessSite(step.site, op, step.memory), step.access.ordering)  # type: ignore[arg-type]
 
 
 def unordered(

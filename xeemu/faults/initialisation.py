@@ -20,12 +20,12 @@ _NEVER = np.iinfo(np.int64).max
 
 
 def doubtful_reads(
-    schedule: AccessTree, operations: Sequence[Operation], unset: frozenset[Allocation] = frozenset()
+    tree: AccessTree, operations: Sequence[Operation], unset: frozenset[Allocation] = frozenset()
 ) -> frozenset[Key]:
     """The reads, by their key, that are not proved to find something written.
 
     Args:
-      schedule: the program.
+      tree: the program.
       operations: its accesses.
       unset: global memories that are not wholly written before the launch, of which nothing is proved.
     """
@@ -35,9 +35,9 @@ def doubtful_reads(
         # Of what has no elements every access is out of bounds.
         if memory.space != "global" and memory.elements:
             by_memory.setdefault(memory, []).append(operation)
-    times = epochs.times(schedule)
+    times = epochs.times(tree)
     known = frozenset(
-        operation.key for memory, uses in by_memory.items() for operation in _doubtful(memory, uses, schedule, times)
+        operation.key for memory, uses in by_memory.items() for operation in _doubtful(memory, uses, tree, times)
     )
     return known | {o.key for o in operations if o.place.memory in unset and reads(o)}
 
@@ -52,15 +52,15 @@ def writes(operation: Operation) -> bool:
 
 
 def _doubtful(
-    memory: Allocation, uses: Sequence[Operation], schedule: AccessTree, times: Mapping[Operation, Clock]
+    memory: Allocation, uses: Sequence[Operation], tree: AccessTree, times: Mapping[Operation, Clock]
 ) -> Iterator[Operation]:
     reading = [o for o in uses if reads(o)]
-    writing = [o for o in uses if writes(o) and instances.is_exact(o, schedule)]
+    writing = [o for o in uses if writes(o) and instances.is_exact(o, tree)]
     known = [o for o in reading if instances.is_known(o)]
     try:
         # What data reads does not move with the groups, so neither may what stands for all of them.
-        regions = instances.regions(list(dict.fromkeys([*writing, *known])), schedule, fixed=True)
-        proofs = [_Proof(memory, schedule, times, region, writing) for region in regions]
+        regions = instances.regions(list(dict.fromkeys([*writing, *known])), tree, fixed=True)
+        proofs = [_Proof(memory, tree, times, region, writing) for region in regions]
     except TooLarge:
         yield from reading
         return
@@ -75,14 +75,14 @@ class _Proof:
     def __init__(
         self,
         memory: Allocation,
-        schedule: AccessTree,
+        tree: AccessTree,
         times: Mapping[Operation, Clock],
         region: Region,
         writing: Sequence[Operation],
     ):
-        self.memory, self.schedule, self.times, self.region = memory, schedule, times, region
-        self.copies = schedule.geometry.items if memory.space == "private" else 1
-        size = instances.groups_of(region, schedule.groups) * memory.elements * self.copies
+        self.memory, self.tree, self.times, self.region = memory, tree, times, region
+        self.copies = tree.geometry.items if memory.space == "private" else 1
+        size = instances.groups_of(region, tree.groups) * memory.elements * self.copies
         if size > _MOST_ELEMENTS:
             raise TooLarge
         self.first = np.full(size, _NEVER)
@@ -113,7 +113,7 @@ class _Proof:
         return bool((in_groups < self.times[operation].offset).all())
 
     def _instances(self, operation: Operation) -> Instances:
-        return instances.of_operation(operation, self.schedule, self.region, (self.times[operation],), False)
+        return instances.of_operation(operation, self.tree, self.region, (self.times[operation],), False)
 
     def _place(self, done: Instances) -> np.ndarray:
         copy = done.item if self.copies > 1 else 0

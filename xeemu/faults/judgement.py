@@ -238,7 +238,7 @@ class _Judge:
     def _may_be_ordered(self, pair: tuple[Spot, Spot]) -> bool:
         """Whether what was seen in lockstep may be no race after all: a matter of flags, or of what was exchanged."""
         exchanged = any(o.name == "compare_exchange" for spot in pair for o in self._operations(spot))
-        return exchanged or exploration.orders_something(self.watch.proofs.schedule)
+        return exchanged or exploration.orders_something(self.watch.proofs.tree)
 
     def _explored_reason(self, number: int, memory: Allocation, case: int) -> tuple[str, str] | None:
         reason = self.explored.reasons.get((number, case)) if self.explored is not None else None
@@ -258,7 +258,7 @@ class _Judge:
         if first == second:
             atomic = dialect.atomic_add.format(name=name)
             return f"Use an atomic operation, {atomic}, or split the line and write {barrier} between."
-        steps = [Spot.of(o) for o in self.watch.proofs.schedule.root.operations()]
+        steps = [Spot.of(o) for o in self.watch.proofs.tree.root.operations()]
         if steps.index(order[0]) > steps.index(order[1]):
             calls = self._called_after(order)
             if calls is None:
@@ -268,7 +268,7 @@ class _Judge:
 
     def _called_after(self, order: tuple[Spot, Spot]) -> tuple[int, int] | None:
         """The lines that lead to a spot and, further down, to another one, where functions are called several times."""
-        steps = [(Spot.of(o), o.op) for o in self.watch.proofs.schedule.root.operations()]
+        steps = [(Spot.of(o), o.op) for o in self.watch.proofs.tree.root.operations()]
         start = next(k for k, (spot, _) in enumerate(steps) if spot == order[0])
         later = (op for spot, op in steps[start + 1 :] if spot == order[1])
         return next((found for op in later if (found := source.between(steps[start][1], op))), None)
@@ -325,7 +325,7 @@ class _Judge:
         loads = [key for key, (o, *_) in operations.items() if Spot.of(o) in racing]
         if not loads:
             return False
-        root = self.watch.proofs.schedule.root
+        root = self.watch.proofs.tree.root
 
         def memory(key: Any) -> Allocation | None:
             return self.watch.proofs.place(key).memory if key in operations else None
@@ -358,7 +358,7 @@ class _Judge:
 
     def _hidden(self, spot: Spot) -> str:
         """Which lines were seen only as the poison value has them, so that more may be wrong there."""
-        operations, root = self.watch.proofs.operations, self.watch.proofs.schedule.root
+        operations, root = self.watch.proofs.operations, self.watch.proofs.tree.root
 
         def memory(key: Any) -> Allocation | None:
             return self.watch.proofs.place(key).memory if key in operations else None

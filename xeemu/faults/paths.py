@@ -15,7 +15,7 @@ from xeemu.knowledge.analysis import Plan
 Node = tuple[Plan, Value]
 
 
-class Rule(Protocol):
+class PropagationRule(Protocol):
     """What results pass through, and where they matter."""
 
     decides: bool
@@ -62,7 +62,7 @@ class Paths:
     decisive: frozenset[Node]
 
 
-def of_program(body: Region, plan: Plan, sources: Mapping[Key, Op], rule: Rule) -> Paths | None:
+def of_program(body: Region, plan: Plan, sources: Mapping[Key, Op], rule: PropagationRule) -> Paths | None:
     """The paths from some operations to where their results matter; None if there are none."""
     if not sources:
         return None
@@ -111,7 +111,7 @@ class Graph:
       accesses: the accesses, by their key.
     """
 
-    def __init__(self, rule: Rule):
+    def __init__(self, rule: PropagationRule):
         self.rule = rule
         self.after: dict[Node, list[Node]] = {}
         self.before: dict[Node, list[Node]] = {}

@@ -17,7 +17,7 @@ from xeemu.faults.additions import Additions
 from xeemu.faults.following import Following, Marking
 from xeemu.faults.ranges import Ranges
 from xeemu.knowledge import addresses, conflicts, epochs, periodicity
-from xeemu.knowledge.access_tree import AccessTree, Frame, Key, Meeting, Operation, Place
+from xeemu.knowledge.access_tree import AccessSite, AccessTree, Frame, Key, Meeting, Operation
 from xeemu.knowledge.budget import Budget
 from xeemu.knowledge.conflicts import Clocks
 from xeemu.knowledge.epochs import Pair
@@ -31,7 +31,7 @@ from xeemu.language.orders import Ordering
 class Spot:
     """A memory operation of the source with its memory order; an unrolled loop makes several operations of it."""
 
-    place: Place
+    place: AccessSite
     ordering: Ordering | None
 
     @classmethod
@@ -44,7 +44,7 @@ class Proofs:
     """What is left to be watched.
 
     Attributes:
-      schedule: the program.
+      tree: the program.
       operations: its accesses, by their key.
       meetings: its barriers and group algorithms, by their key.
       races: pairs of spots whose accesses might be unordered, and within which set of work-items they need no order.
@@ -57,7 +57,7 @@ class Proofs:
       blocks: block loads and stores that might not begin where they may.
     """
 
-    schedule: AccessTree
+    tree: AccessTree
     operations: Mapping[Key, tuple[Operation, ...]]
     meetings: Mapping[Key, Meeting]
     races: Mapping[tuple[Spot, Spot], int]
@@ -76,23 +76,23 @@ class Proofs:
         return not (doubts or self.endless or self.additions)
 
     @functools.cached_property
-    def watched(self) -> tuple[Place, ...]:
+    def watched(self) -> tuple[AccessSite, ...]:
         """The memory operations of which something is left to be watched, in the order of the program."""
         racing = {spot.place for pair in self.races for spot in pair}
         keys = self.bounds | self.unwritten | self.blocks
         return tuple(p for p in self.places if p in racing or any(self.place(key) == p for key in keys))
 
     @functools.cached_property
-    def places(self) -> tuple[Place, ...]:
+    def places(self) -> tuple[AccessSite, ...]:
         """All memory operations of the source."""
         return tuple(dict.fromkeys(self.place(key) for key in self.operations))
 
-    def place(self, key: Key) -> Place:
+    def place(self, key: Key) -> AccessSite:
         return self.operations[key][0].place
 
 
-def of_schedule(
-    schedule: AccessTree,
+def of_tree(
+    tree: AccessTree,
     written: frozenset[Allocation],
     ranges: Ranges | None = None,
     aligned: bool = True,
@@ -101,37 +101,37 @@ def of_schedule(
     """What has to be watched of a program that stores to or updates some memories.
 
     Args:
-      schedule: of the program.
+      tree: of the program.
       written: those memories.
       ranges: of its operations.
       aligned: whether the device wants block loads and stores aligned.
       unset: the global memories that are not wholly written before the launch.
     """
-    operations = [o for o in schedule.root.operations() if o.frame.boxes]
+    operations = [o for o in tree.root.operations() if o.frame.boxes]
     by_key: dict[Key, list[Operation]] = {}
     for operation in operations:
         by_key.setdefault(operation.key, []).append(operation)
-    meetings = [m for m in schedule.meetings() if epochs.synchronises(m)]
+    meetings = [m for m in tree.meetings() if epochs.synchronises(m)]
     # What takes too long to prove is watched.
     with Budget().portion():
         return Proofs(
-            schedule=schedule,
+            tree=tree,
             operations={key: tuple(same) for key, same in by_key.items()},
             meetings={m.key: m for m in meetings},
-            races=_races(schedule, operations, written),
-            bounds=frozenset(o.key for o in operations if not _is_within_bounds(o, schedule)),
-            unwritten=initialisation.doubtful_reads(schedule, operations, unset),
+            races=_races(tree, operations, written),
+            bounds=frozenset(o.key for o in operations if not _is_within_bounds(o, tree)),
+            unwritten=initialisation.doubtful_reads(tree, operations, unset),
             barriers=frozenset(m.key for m in meetings if epochs.is_of_group(m) and not _is_uniform(m)),
-            endless=any(_is_endless(frame) for frame in schedule.root.frames()),
-            followings=() if ranges is None else followings(schedule, ranges),
-            additions=additions.of_schedule(schedule, operations),
-            blocks=alignment.doubtful_blocks(operations, schedule.geometry) if aligned else frozenset(),
+            endless=any(_is_endless(frame) for frame in tree.root.frames()),
+            followings=() if ranges is None else followings(tree, ranges),
+            additions=additions.of_tree(tree, operations),
+            blocks=alignment.doubtful_blocks(operations, tree.geometry) if aligned else frozenset(),
         )
 
 
-def followings(schedule: AccessTree, ranges: Ranges) -> tuple[Following, ...]:
+def followings(tree: AccessTree, ranges: Ranges) -> tuple[Following, ...]:
     """What is followed of a program: nothing where ranges prove that no operation goes wrong."""
-    body, plan = schedule.root.body, schedule.root.plan
+    body, plan = tree.root.body, tree.root.plan
     each: list[tuple[Marking, Mapping[Key, Any]]] = [
         (arithmetic.Undefined(), arithmetic.sources(ranges)),
         *((wrapping.Wrapped(ranges, fixed), wrapping.sources(ranges, fixed)) for fixed in (False, True)),
@@ -149,7 +149,7 @@ def _is_endless(frame: Frame) -> bool:
 
 
 def _races(
-    schedule: AccessTree, operations: Sequence[Operation], written: frozenset[Allocation]
+    tree: AccessTree, operations: Sequence[Operation], written: frozenset[Allocation]
 ) -> dict[tuple[Spot, Spot], int]:
     left: dict[tuple[Spot, Spot], int] = {}
     spot_of = functools.cache(Spot.of)
@@ -173,31 +173,31 @@ def _races(
             names[key] = names[key[::-1]] = spots
 
     meeting: dict[Allocation, list[Pair]] = {}
-    for pair in epochs.meeting_pairs(schedule):
+    for pair in epochs.meeting_pairs(tree):
         meeting.setdefault(pair[0].place.memory, []).append(pair)
     for memory, pairs in meeting.items():
         if memory.space == "private" or memory not in written:
             continue
-        clocks = Clocks(*(epochs.epochs(schedule, memory, subs) for subs in (False, True)))
-        if not conflicts.all_keep_apart(tuple(dict.fromkeys(o for pair in pairs for o in pair)), schedule, clocks):
+        clocks = Clocks(*(epochs.epochs(tree, memory, subs) for subs in (False, True)))
+        if not conflicts.all_keep_apart(tuple(dict.fromkeys(o for pair in pairs for o in pair)), tree, clocks):
             for pair in pairs:
-                look_at(pair, functools.partial(conflicts.keeps_apart, pair, schedule, clocks))
+                look_at(pair, functools.partial(conflicts.keeps_apart, pair, tree, clocks))
     shared: dict[Allocation, list[Operation]] = {}
     for operation in operations:
         if operation.place.memory.space == "global" and operation.place.memory in written:
             shared.setdefault(operation.place.memory, []).append(operation)
     for uses in shared.values():
-        if not conflicts.all_keep_to_groups(uses, schedule):
+        if not conflicts.all_keep_to_groups(uses, tree):
             for pair in itertools.combinations_with_replacement(uses, 2):
-                look_at(pair, functools.partial(conflicts.keeps_to_groups, pair, schedule))
+                look_at(pair, functools.partial(conflicts.keeps_to_groups, pair, tree))
     return left
 
 
 # --- Bounds and barriers ---
 
 
-def _is_within_bounds(operation: Operation, schedule: AccessTree) -> bool:
-    outside = addresses.outside(operation, schedule)
+def _is_within_bounds(operation: Operation, tree: AccessTree) -> bool:
+    outside = addresses.outside(operation, tree)
     return outside.known and _holds_nowhere(outside, operation)
 
 

@@ -1,6 +1,6 @@
 """Ranges: what values the operands of a program's integer operations can take.
 
-The schedule knows more than the analysis alone: the launch's scalars, and what loops count.
+The access tree knows more than the analysis alone: the launch's scalars, and what loops count.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ class Ranges:
         return self._found
 
     def look(self, plan: Plan, number: int, op: Op, operands: Sequence[Any]) -> None:
-        """Takes note of an operation as the schedule comes by it, with what it knows of its operands."""
+        """Takes note of an operation as it is carried out symbolically, with what it knows of its operands."""
         if plan in self._written:
             self._written.update(plan.inner.get(number, ()))
         elif (name := operation(op)) is not None:

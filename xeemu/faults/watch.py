@@ -75,7 +75,7 @@ class Watch:
 
     @property
     def geometry(self) -> Geometry:
-        return self.proofs.schedule.geometry
+        return self.proofs.tree.geometry
 
     @functools.cached_property
     def pairs(self) -> tuple[tuple[Spot, Spot], ...]:
@@ -124,7 +124,7 @@ class Watch:
     @functools.cached_property
     def parts(self) -> int:
         """Sub-groups of a work-group, if they need not all pass the same barriers and algorithms of theirs; else 0."""
-        geometry = self.proofs.schedule.geometry
+        geometry = self.proofs.tree.geometry
         some = any(map(epochs.is_of_some_lanes, self.proofs.meetings.values()))
         return -(-geometry.items // geometry.sub_group_size) if some else 0
 
@@ -180,7 +180,7 @@ class Watch:
 
     @functools.cached_property
     def loops(self) -> tuple[Key, ...]:
-        return tuple(self.proofs.schedule.loops)
+        return tuple(self.proofs.tree.loops)
 
     def _spots(self, keys: frozenset[Key]) -> tuple[Spot, ...]:
         return tuple(dict.fromkeys(Spot.of(self.operation(k)) for k in self.proofs.operations if k in keys))

@@ -17,7 +17,7 @@ from xeemu.frontends.lowering import extents, kernels, memories, printing, stati
 from xeemu.frontends.lowering.extents import Declared
 from xeemu.frontends.samplers import Sampler
 from xeemu.frontends.texts import Pieces, of_rows
-from xeemu.frontends.tree import Function, Place, Program, Variable
+from xeemu.frontends.tree import Function, Program, SourceLocation, Variable
 from xeemu.frontends.types import Opaque, Pointer, Record, Scalar, Vector
 from xeemu.language.dialect import OPENCL_C, Dialect
 from xeemu.language.interface import Bound, Interface, Retrace
@@ -101,7 +101,7 @@ def _required_size(function: Function) -> tuple[int, ...] | None:
     return function.work_group_size[::-1][first:]
 
 
-def _function(name: str, place: Place, call: Callable[..., Any]) -> types.FunctionType:
+def _function(name: str, place: SourceLocation, call: Callable[..., Any]) -> types.FunctionType:
     """A function that is the file's as far as Python's tracebacks tell, on the line of a place."""
     module = compile("def kernel(wg, *values, **static): return call(wg, values, static)", place.file, "exec")
     code = next(constant for constant in module.co_consts if isinstance(constant, types.CodeType))

@@ -3,7 +3,7 @@
 import linecache
 
 from xeemu.errors import KernelError
-from xeemu.frontends.tree import Place
+from xeemu.frontends.tree import SourceLocation
 from xeemu.language.places import from_here
 
 
@@ -11,7 +11,7 @@ class Unplaced(KernelError):
     """An error of what has no place in the user's file; whoever knows one says it there."""
 
 
-def at(place: Place, message: str) -> KernelError:
+def at(place: SourceLocation, message: str) -> KernelError:
     """An error of the source; the message says what to write instead."""
     if not place.line:
         return Unplaced(message)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from xeemu.frontends.tree import Place
+from xeemu.frontends.tree import SourceLocation
 from xeemu.frontends.types import Scalar
 
 _CONVERSION = re.compile(r"%(?P<flags>[-+ #0]*)(?P<width>\d*)(?P<precision>(?:\.\d*)?)(?:v(?P<count>\d+))?"
@@ -52,7 +52,7 @@ class Piece:
     """A call of `printf`, as far as it is known before the kernel runs, or an `assert`, which is told if it fails."""
 
     format: str
-    place: Place
+    place: SourceLocation
     arguments: tuple[Argument, ...]
     failed: bool = False
 

@@ -13,7 +13,7 @@ from xeemu.frontends.types import Type
 
 
 @dataclasses.dataclass(frozen=True)
-class Place:
+class SourceLocation:
     """A position in the user's file; line and column count from 1.
 
     Of what a macro stands for it is where the macro is used.
@@ -40,7 +40,7 @@ class Variable:
     name: str
     type: Type
     space: str
-    place: Place
+    place: SourceLocation
     read: Callable[[], "Expression | None"] = dataclasses.field(default=lambda: None, repr=False)
     declared: str = ""
 
@@ -54,7 +54,7 @@ class Constant:
     """A number known to the compiler: a literal, `sizeof`, an enumerator."""
 
     type: Type
-    place: Place
+    place: SourceLocation
     value: int | float
 
 
@@ -63,7 +63,7 @@ class Text:
     """A string literal."""
 
     type: Type
-    place: Place
+    place: SourceLocation
     value: str
 
 
@@ -72,7 +72,7 @@ class Name:
     """A variable, as an lvalue."""
 
     type: Type
-    place: Place
+    place: SourceLocation
     variable: Variable
 
 
@@ -81,7 +81,7 @@ class Unary:
     """`+ - ~ ! * &`; `*` is an lvalue."""
 
     type: Type
-    place: Place
+    place: SourceLocation
     op: str
     operand: "Expression"
 
@@ -91,7 +91,7 @@ class Step:
     """`++` or `--` of an lvalue, before (`prefix`) or after its value is taken."""
 
     type: Type
-    place: Place
+    place: SourceLocation
     op: str
     operand: "Expression"
     prefix: bool
@@ -102,7 +102,7 @@ class Binary:
     """`* / % + - << >> < > <= >= == != & ^ | && ||` and the comma."""
 
     type: Type
-    place: Place
+    place: SourceLocation
     op: str
     left: "Expression"
     right: "Expression"
@@ -113,7 +113,7 @@ class Assignment:
     """`target = value`, or with an operator `target op= value`."""
 
     type: Type
-    place: Place
+    place: SourceLocation
     op: str
     target: "Expression"
     value: "Expression"
@@ -124,7 +124,7 @@ class Choice:
     """`condition ? then : otherwise`; of vectors, component by component."""
 
     type: Type
-    place: Place
+    place: SourceLocation
     condition: "Expression"
     then: "Expression"
     otherwise: "Expression"
@@ -135,7 +135,7 @@ class Subscript:
     """`base[index]`, an lvalue; `base` is a pointer, an array or (a component of it) a vector."""
 
     type: Type
-    place: Place
+    place: SourceLocation
     base: "Expression"
     index: "Expression"
 
@@ -145,7 +145,7 @@ class Member:
     """A field of a record, an lvalue if `base` is; with `arrow`, `base` is a pointer to the record."""
 
     type: Type
-    place: Place
+    place: SourceLocation
     base: "Expression"
     name: str
     arrow: bool
@@ -156,7 +156,7 @@ class Swizzle:
     """Components of a vector by number, such as `.xy` or `.s03`; one is a scalar. An lvalue if `base` is."""
 
     type: Type
-    place: Place
+    place: SourceLocation
     base: "Expression"
     components: tuple[int, ...]
 
@@ -166,7 +166,7 @@ class Cast:
     """A conversion to `type`, also C's implicit ones; a scalar to a vector is repeated."""
 
     type: Type
-    place: Place
+    place: SourceLocation
     operand: "Expression"
 
 
@@ -181,7 +181,7 @@ class Initializer:
     """
 
     type: Type
-    place: Place
+    place: SourceLocation
     items: tuple["Expression", ...]
     member: str = ""
 
@@ -197,7 +197,7 @@ class Call:
     """
 
     type: Type
-    place: Place
+    place: SourceLocation
     name: str
     arguments: tuple["Expression", ...]
     function: "Function | None"
@@ -213,7 +213,7 @@ class Callee:
     """
 
     type: Type
-    place: Place
+    place: SourceLocation
     name: str
     read: Callable[[], "Function | None"] = dataclasses.field(default=lambda: None, repr=False)
     override: Callable[[Type], "Function | None"] = dataclasses.field(default=lambda _: None, repr=False)
@@ -224,7 +224,7 @@ class Braced:
     """`({ ... })`: statements in an expression; the last one's value, if it is an expression, is its own."""
 
     type: Type
-    place: Place
+    place: SourceLocation
     block: "Block"
 
 
@@ -245,7 +245,7 @@ Expression: TypeAlias = (
 class Block:
     """Statements in braces; an empty statement is one of none."""
 
-    place: Place
+    place: SourceLocation
     statements: tuple["Statement", ...]
 
 
@@ -253,7 +253,7 @@ class Block:
 class Declaration:
     """Variables of a block."""
 
-    place: Place
+    place: SourceLocation
     variables: tuple[Variable, ...]
 
 
@@ -261,13 +261,13 @@ class Declaration:
 class Evaluate:
     """An expression for its effects."""
 
-    place: Place
+    place: SourceLocation
     expression: Expression
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class If:
-    place: Place
+    place: SourceLocation
     condition: Expression
     then: "Statement"
     otherwise: "Statement | None"
@@ -286,7 +286,7 @@ class Loop:
       unroll: the factor of `#pragma unroll` or `opencl_unroll_hint`; 0 for a pragma without one, None for no pragma.
     """
 
-    place: Place
+    place: SourceLocation
     first: "Statement | None"
     condition: Expression | None
     step: Expression | None
@@ -311,26 +311,26 @@ class Case:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Switch:
-    place: Place
+    place: SourceLocation
     value: Expression
     cases: tuple[Case, ...]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Break:
-    place: Place
+    place: SourceLocation
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Continue:
-    place: Place
+    place: SourceLocation
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Goto:
     """Goes on at a label of a block that it is in; only the host can."""
 
-    place: Place
+    place: SourceLocation
     label: str
 
 
@@ -338,13 +338,13 @@ class Goto:
 class Label:
     """Where a `goto` goes on; the statement itself does nothing."""
 
-    place: Place
+    place: SourceLocation
     name: str
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Return:
-    place: Place
+    place: SourceLocation
     value: Expression | None
 
 
@@ -366,7 +366,7 @@ class Handler:
 class Try:
     """`try`, of the host alone."""
 
-    place: Place
+    place: SourceLocation
     block: Block
     handlers: tuple[Handler, ...]
 
@@ -395,12 +395,12 @@ class Function:
     name: str
     parameters: tuple[Variable, ...]
     result: Type
-    place: Place
+    place: SourceLocation
     kernel: bool
     work_group_size: tuple[int, int, int] | None = None
     sub_group_size: int | None = None
     attributes: tuple[str, ...] = ()
-    read: Callable[[], Block] = dataclasses.field(default=lambda: Block(Place("", 0, 0), ()), repr=False)
+    read: Callable[[], Block] = dataclasses.field(default=lambda: Block(SourceLocation("", 0, 0), ()), repr=False)
 
     @functools.cached_property
     def body(self) -> Block:

@@ -29,7 +29,7 @@ Key = tuple[Plan, int]
 
 
 @dataclasses.dataclass(frozen=True)
-class Place:
+class AccessSite:
     """One memory operation of the source; an unrolled loop makes several operations of it."""
 
     site: source.Site
@@ -54,7 +54,7 @@ class Operation:
     op: Op
     key: Key
     frame: "Frame"
-    place: Place
+    place: AccessSite
     index: tuple[Expression, ...]
     mask: Expression | None
     values: tuple[Expression, ...]

@@ -15,10 +15,10 @@ def linear_index(operation: Operation) -> Expression:
     return operation.linear_index
 
 
-def lane_mask(operation: Operation, schedule: AccessTree) -> Expression:
+def lane_mask(operation: Operation, tree: AccessTree) -> Expression:
     """Which elements take part: those that the mask leaves, within bounds, of work-items that exist."""
     mask = operation.mask or expressions.constant(True)
-    return expressions.both(expressions.both(mask, _bounds(operation)), _present(operation, schedule))
+    return expressions.both(expressions.both(mask, _bounds(operation)), _present(operation, tree))
 
 
 def _bounds(operation: Operation) -> Expression:
@@ -35,27 +35,27 @@ def _bounds(operation: Operation) -> Expression:
     return inside
 
 
-def possible(operation: Operation, schedule: AccessTree) -> Expression:
+def possible(operation: Operation, tree: AccessTree) -> Expression:
     """The same, as if a mask that depends on data left all in."""
     if operation.mask is not None and not operation.mask.known:
         operation = dataclasses.replace(operation, mask=None)
-    return lane_mask(operation, schedule)
+    return lane_mask(operation, tree)
 
 
-def outside(operation: Operation, schedule: AccessTree) -> Expression:
+def outside(operation: Operation, tree: AccessTree) -> Expression:
     """Which elements lie outside the memory's bounds, as if a mask that depends on data left all in."""
     mask = operation.mask if operation.mask is not None and operation.mask.known else expressions.constant(True)
     inside = _bounds(operation)
     beyond = expressions.apply("not", (inside,), {}, inside.shape, np.bool_, (0, 1), True)
-    return expressions.both(expressions.both(mask, _present(operation, schedule)), beyond)
+    return expressions.both(expressions.both(mask, _present(operation, tree)), beyond)
 
 
-def _present(operation: Operation, schedule: AccessTree) -> Expression:
+def _present(operation: Operation, tree: AccessTree) -> Expression:
     """Which work-items lie inside the global range."""
-    geometry, shape = schedule.geometry, operation.access.shape
+    geometry, shape = tree.geometry, operation.access.shape
     if not shape:
         return expressions.constant(True)
-    return presence.of_groups(geometry, schedule.groups, len(shape) - len(geometry.local_range))
+    return presence.of_groups(geometry, tree.groups, len(shape) - len(geometry.local_range))
 
 
 def chosen(operation: Operation) -> np.ndarray:

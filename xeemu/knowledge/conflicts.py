@@ -51,20 +51,20 @@ class Clocks:
     sub_group: dict[Operation, Clock]
 
 
-def keeps_apart(pair: Pair, schedule: AccessTree, clocks: Clocks) -> bool:
+def keeps_apart(pair: Pair, tree: AccessTree, clocks: Clocks) -> bool:
     """Whether it is proved that no two work-items of a group access one element by a pair in one epoch."""
-    if schedule.geometry.items == 1 or reach(*pair) >= GROUP or _far_apart(pair):
+    if tree.geometry.items == 1 or reach(*pair) >= GROUP or _far_apart(pair):
         return True
     if not all(map(instances.is_known, pair)):
         return False
     try:
-        regions = instances.regions(tuple(dict.fromkeys(pair)), schedule, functools.partial(_is_paced, pair, clocks))
-        return not any(_meet(pair, schedule, clocks, region) for region in regions)
+        regions = instances.regions(tuple(dict.fromkeys(pair)), tree, functools.partial(_is_paced, pair, clocks))
+        return not any(_meet(pair, tree, clocks, region) for region in regions)
     except TooLarge:
         return False
 
 
-def all_keep_apart(operations: Sequence[Operation], schedule: AccessTree, clocks: Clocks) -> bool:
+def all_keep_apart(operations: Sequence[Operation], tree: AccessTree, clocks: Clocks) -> bool:
     """The same of all pairs of some accesses to a memory at once; what is not proved so may be pair by pair."""
     if not operations:
         return True
@@ -72,8 +72,8 @@ def all_keep_apart(operations: Sequence[Operation], schedule: AccessTree, clocks
         return False
     writes = [o.name != "load" for o in operations]
     try:
-        for region in instances.regions(operations, schedule, functools.partial(_is_paced, operations, clocks)):
-            if any(_collide(uses, writes) for uses in _uses(operations, schedule, clocks, region)):
+        for region in instances.regions(operations, tree, functools.partial(_is_paced, operations, clocks)):
+            if any(_collide(uses, writes) for uses in _uses(operations, tree, clocks, region)):
                 return False
     except TooLarge:
         return False
@@ -91,8 +91,8 @@ def _far_apart(pair: Pair) -> bool:
     return a is not None and b is not None and intervals.disjoint(a, b)
 
 
-def _meet(pair: Pair, schedule: AccessTree, clocks: Clocks, region: instances.Region) -> bool:
-    across, within = _uses(tuple(dict.fromkeys(pair)), schedule, clocks, region)
+def _meet(pair: Pair, tree: AccessTree, clocks: Clocks, region: instances.Region) -> bool:
+    across, within = _uses(tuple(dict.fromkeys(pair)), tree, clocks, region)
     return _collide(across) or (reach(*pair) < SUB_GROUP and _collide(within))
 
 
@@ -105,12 +105,12 @@ class _Use:
 
 
 def _uses(
-    operations: Sequence[Operation], schedule: AccessTree, clocks: Clocks, region: instances.Region
+    operations: Sequence[Operation], tree: AccessTree, clocks: Clocks, region: instances.Region
 ) -> tuple[list[_Use], list[_Use]]:
     """Which sub-groups use the elements of a group in one epoch, and which work-items those of a sub-group in one."""
-    lanes = schedule.geometry.sub_group_size
+    lanes = tree.geometry.sub_group_size
     executed = [
-        instances.of_operation(o, schedule, region, (clocks.group[o], clocks.sub_group[o]), True) for o in operations
+        instances.of_operation(o, tree, region, (clocks.group[o], clocks.sub_group[o]), True) for o in operations
     ]
     across = [_Use((e.group, e.counts[0], e.element), e.item // lanes) for e in executed]
     within = [_Use((e.group, e.counts[1], e.element, e.item // lanes), e.item) for e in executed]
@@ -153,36 +153,36 @@ def _coded(parts: Sequence[tuple[np.ndarray, ...]]) -> np.ndarray:
 # --- Between work-groups ---
 
 
-def keeps_to_groups(pair: Pair, schedule: AccessTree) -> bool:
+def keeps_to_groups(pair: Pair, tree: AccessTree) -> bool:
     """Whether it is proved that no two work-groups access one element of global memory by a pair."""
-    if schedule.geometry.groups <= 1 or reach(*pair) >= DEVICE or _far_apart(pair):
+    if tree.geometry.groups <= 1 or reach(*pair) >= DEVICE or _far_apart(pair):
         return True
     if not all(map(instances.is_known, pair)):
         return False
     operations = tuple(dict.fromkeys(pair))
     try:
-        return _is_enumerated_apart(operations, schedule)
+        return _is_enumerated_apart(operations, tree)
     except TooLarge:
-        return _is_lattice_apart(operations, schedule)
+        return _is_lattice_apart(operations, tree)
 
 
-def all_keep_to_groups(operations: Sequence[Operation], schedule: AccessTree) -> bool:
+def all_keep_to_groups(operations: Sequence[Operation], tree: AccessTree) -> bool:
     """The same of all pairs of some accesses to a memory at once; what is not proved so may be pair by pair."""
-    if schedule.geometry.groups <= 1 or not operations:
+    if tree.geometry.groups <= 1 or not operations:
         return True
     if not all(o.access.ordering is None and instances.is_known(o) for o in operations):
         return False
     try:
-        return _is_enumerated_apart(operations, schedule, [o.name != "load" for o in operations])
+        return _is_enumerated_apart(operations, tree, [o.name != "load" for o in operations])
     except TooLarge:
-        return _is_lattice_apart(operations, schedule)
+        return _is_lattice_apart(operations, tree)
 
 
 def _is_enumerated_apart(
-    operations: Sequence[Operation], schedule: AccessTree, writes: Sequence[bool] | None = None
+    operations: Sequence[Operation], tree: AccessTree, writes: Sequence[bool] | None = None
 ) -> bool:
-    whole = instances.everywhere(schedule)
-    executed = [instances.of_operation(o, schedule, whole, (), False) for o in operations]
+    whole = instances.everywhere(tree)
+    executed = [instances.of_operation(o, tree, whole, (), False) for o in operations]
     return not _collide([_Use((e.element,), e.group) for e in executed], writes)
 
 
@@ -203,17 +203,17 @@ class _Lattice:
     shifts: tuple[tuple[int, int], ...]
 
 
-def _is_lattice_apart(operations: Sequence[Operation], schedule: AccessTree) -> bool:
+def _is_lattice_apart(operations: Sequence[Operation], tree: AccessTree) -> bool:
     """Of accesses that move by the same distance from group to group, whether they never come upon each other."""
     try:
-        found = [part for operation in operations for part in _lattices(operation, schedule)]
+        found = [part for operation in operations for part in _lattices(operation, tree)]
     except TooLarge:
         return False
     alike: dict[object, list[_Lattice]] = {}
     for box, lattice in found:
         if lattice is None:
             return False
-        ranges = tuple((box[axis].start, box[axis].stop) for axis in schedule.groups)
+        ranges = tuple((box[axis].start, box[axis].stop) for axis in tree.groups)
         alike.setdefault((ranges, lattice.periods, lattice.shifts), []).append(lattice)
     merged = [_merged(lattices) for lattices in alike.values()]
     hulls = sorted(_hull(lattice) for lattice in merged)
@@ -221,15 +221,15 @@ def _is_lattice_apart(operations: Sequence[Operation], schedule: AccessTree) -> 
     return separate and all(map(_is_apart, merged))
 
 
-def _lattices(operation: Operation, schedule: AccessTree) -> list[tuple[Box, _Lattice | None]]:
+def _lattices(operation: Operation, tree: AccessTree) -> list[tuple[Box, _Lattice | None]]:
     """For each box of an access what its groups do; None where that is not regular."""
-    index, mask = addresses.linear_index(operation), addresses.possible(operation, schedule)
+    index, mask = addresses.linear_index(operation), addresses.possible(operation, tree)
     conditions = [c for c in operation.frame.conditions if c.known]
 
     def examine(inside: Progressions) -> tuple[Box, _Lattice | None]:
         steps, still = inside.of(index), [inside.of(e) for e in (mask, *conditions)]
         shifts, region = [], {}
-        for axis in schedule.groups:
+        for axis in tree.groups:
             step, indices = steps.get(axis, Step(1, 0)), inside.box[axis]
             period = math.lcm(step.period, *(s[axis].period for s in still if axis in s))
             growth = np.unique(step.over(period))
@@ -238,7 +238,7 @@ def _lattices(operation: Operation, schedule: AccessTree) -> list[tuple[Box, _La
             region[axis] = np.arange(indices.start, indices.start + min(period, len(indices)))
             shifts.append((int(growth[0]), -(-len(indices) // period)))
         there = dataclasses.replace(operation, frame=dataclasses.replace(operation.frame, boxes=[inside.box]))
-        executed = instances.of_operation(there, schedule, region, (), False)
+        executed = instances.of_operation(there, tree, region, (), False)
         periods = tuple(len(first) for first in region.values())
         return inside.box, _Lattice(executed.element, executed.group, periods, tuple(shifts))
 
@@ -288,20 +288,20 @@ def _is_shifted_apart(elements: np.ndarray, shift: int, count: int) -> bool:
 # --- In the whole launch ---
 
 
-def have_one_user(operations: Sequence[Operation], schedule: AccessTree) -> bool:
+def have_one_user(operations: Sequence[Operation], tree: AccessTree) -> bool:
     """Whether it is proved that no two work-items of the launch access one element by any of some accesses."""
     if not all(map(instances.is_known, operations)):
         return False
     try:
-        for region in instances.regions(operations, schedule):
-            executed = [instances.of_operation(o, schedule, region, (), True) for o in operations]
+        for region in instances.regions(operations, tree):
+            executed = [instances.of_operation(o, tree, region, (), True) for o in operations]
             if _collide([_Use((e.group, e.element), e.item) for e in executed], [True] * len(executed)):
                 return False
     except TooLarge:
         return False
-    if schedule.geometry.groups <= 1 or operations[0].place.memory.space != "global":
+    if tree.geometry.groups <= 1 or operations[0].place.memory.space != "global":
         return True
     try:
-        return _is_enumerated_apart(operations, schedule, [True] * len(operations))
+        return _is_enumerated_apart(operations, tree, [True] * len(operations))
     except TooLarge:
-        return _is_lattice_apart(operations, schedule)
+        return _is_lattice_apart(operations, tree)

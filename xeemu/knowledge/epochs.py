@@ -44,16 +44,16 @@ class Clock:
         return total
 
 
-def times(schedule: AccessTree) -> dict[Operation, Clock]:
+def times(tree: AccessTree) -> dict[Operation, Clock]:
     """The position of each access in the order in which the kernel executes them."""
-    return _clocks(schedule.root, lambda step: isinstance(step, Operation), lambda frame: True)
+    return _clocks(tree.root, lambda step: isinstance(step, Operation), lambda frame: True)
 
 
-def epochs(schedule: AccessTree, memory: Allocation, sub_groups: bool) -> dict[Operation, Clock]:
+def epochs(tree: AccessTree, memory: Allocation, sub_groups: bool) -> dict[Operation, Clock]:
     """How many barriers that order a memory lie before each access, of those that are always passed.
 
     Args:
-      schedule: the program.
+      tree: the program.
       memory: the memory.
       sub_groups: whether the barriers of sub-groups count as well as those of work-groups.
     """
@@ -61,7 +61,7 @@ def epochs(schedule: AccessTree, memory: Allocation, sub_groups: bool) -> dict[O
     def ticks(step: Step) -> bool:
         return isinstance(step, Meeting) and orders(step, memory, sub_groups) and is_passed_by_all(step)
 
-    return _clocks(schedule.root, ticks, _is_always_executed)
+    return _clocks(tree.root, ticks, _is_always_executed)
 
 
 def is_barrier(step: Meeting) -> bool:
@@ -177,13 +177,13 @@ def _parts(steps: Sequence[Step]) -> Iterator[Operation | Meeting | tuple[Frame,
 # --- Accesses that may meet ---
 
 
-def meeting_pairs(schedule: AccessTree) -> list[Pair]:
+def meeting_pairs(tree: AccessTree) -> list[Pair]:
     """The pairs of accesses to one memory that a group may execute without a work-group barrier between that orders it.
 
     Each pair is in the order of the program; an access by several work-items is a pair with itself.
     """
     walk = _Reaching()
-    walk.frame(schedule.root, {})
+    walk.frame(tree.root, {})
     return list(walk.pairs)
 
 

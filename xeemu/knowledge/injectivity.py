@@ -6,7 +6,7 @@ import numpy as np
 
 from xeemu.knowledge import lattices
 from xeemu.knowledge.addressing import Address
-from xeemu.knowledge.lattices import Axis
+from xeemu.knowledge.lattices import StridedAxis
 from xeemu.language.geometry import Geometry
 
 
@@ -32,7 +32,7 @@ def of_groups(pattern: np.ndarray, steps: tuple[int, ...], geometry: Geometry) -
     if lattice is None:
         return False
     for step, count in zip(steps, geometry.group_range, strict=True):
-        lattice = lattice.along(Axis(count, step))
+        lattice = lattice.along(StridedAxis(count, step))
     return lattice.apart and lattice.distinct == lattice.count
 
 

@@ -48,9 +48,9 @@ def is_known(operation: Operation) -> bool:
     return addresses.linear_index(operation).known
 
 
-def is_exact(operation: Operation, schedule: AccessTree) -> bool:
+def is_exact(operation: Operation, tree: AccessTree) -> bool:
     """Whether it is known in what executions which work-items access which elements."""
-    known = is_known(operation) and addresses.lane_mask(operation, schedule).known
+    known = is_known(operation) and addresses.lane_mask(operation, tree).known
     return known and operation.frame.certain and all(c.known for c in operation.frame.conditions)
 
 
@@ -59,7 +59,7 @@ def is_exact(operation: Operation, schedule: AccessTree) -> bool:
 
 def regions(
     operations: Sequence[Operation],
-    schedule: AccessTree,
+    tree: AccessTree,
     paced: Callable[[Axis], bool] = lambda loop: False,
     fixed: bool = False,
 ) -> list[Region]:
@@ -70,21 +70,21 @@ def regions(
 
     Args:
       operations: the accesses.
-      schedule: their program.
+      tree: their program.
       paced: whether a loop has a barrier, so that only accesses of neighbouring iterations meet.
       fixed: whether groups stand for others only if they access the very same elements.
 
     Raises:
       TooLarge: there are too many.
     """
-    facts = [fact for operation in operations for fact in _facts(operation, schedule)]
-    cuts = [_cuts(axis, [fact.box for fact in facts]) for axis in schedule.groups]
+    facts = [fact for operation in operations for fact in _facts(operation, tree)]
+    cuts = [_cuts(axis, [fact.box for fact in facts]) for axis in tree.groups]
     if math.prod(map(len, cuts)) > _MOST_REGIONS:
         raise TooLarge
-    loops = dict.fromkeys(axis for fact in facts for axis in fact.box if axis not in schedule.groups)
+    loops = dict.fromkeys(axis for fact in facts for axis in fact.box if axis not in tree.groups)
     turns = {axis: _turns(axis, facts, paced(axis)) for axis in loops}
     return [
-        {axis: _indices(axis, part, facts, fixed) for axis, part in zip(schedule.groups, parts, strict=True)} | turns
+        {axis: _indices(axis, part, facts, fixed) for axis, part in zip(tree.groups, parts, strict=True)} | turns
         for parts in itertools.product(*cuts)
     ]
 
@@ -104,8 +104,8 @@ class _Fact:
     still: Sequence[Mapping[Axis, Step]]
 
 
-def _facts(operation: Operation, schedule: AccessTree) -> list[_Fact]:
-    index, mask = addresses.linear_index(operation), addresses.possible(operation, schedule)
+def _facts(operation: Operation, tree: AccessTree) -> list[_Fact]:
+    index, mask = addresses.linear_index(operation), addresses.possible(operation, tree)
     conditions = [c for c in operation.frame.conditions if c.known]
 
     def examine(inside: Progressions) -> _Fact:
@@ -160,13 +160,13 @@ def _few(count: int) -> int:
 
 
 def of_operation(
-    operation: Operation, schedule: AccessTree, region: Region, clocks: Sequence[Clock], everyone: bool
+    operation: Operation, tree: AccessTree, region: Region, clocks: Sequence[Clock], everyone: bool
 ) -> Instances:
     """What a known access does in a region; with too little known of its executions, all that it could do.
 
     Args:
       operation: the access.
-      schedule: its program.
+      tree: its program.
       region: the groups.
       clocks: what to count for each instance.
       everyone: whether a load of one element for a whole group counts for each work-item, or for the first and last.
@@ -174,10 +174,10 @@ def of_operation(
     Raises:
       TooLarge: that would be too much.
     """
-    index, mask = addresses.linear_index(operation), addresses.possible(operation, schedule)
+    index, mask = addresses.linear_index(operation), addresses.possible(operation, tree)
     conditions = [c for c in operation.frame.conditions if c.known]
     parts = [
-        _in_box(operation, box, region, (index, mask, *conditions), clocks, schedule, everyone)
+        _in_box(operation, box, region, (index, mask, *conditions), clocks, tree, everyone)
         for box in operation.frame.boxes
     ]
     return _joined([part for part in parts if part is not None], len(clocks))
@@ -189,12 +189,12 @@ def _in_box(
     region: Region,
     known: Sequence[Expression],
     clocks: Sequence[Clock],
-    schedule: AccessTree,
+    tree: AccessTree,
     everyone: bool,
 ) -> Instances | None:
     index, mask, *conditions = known
-    items = _items(operation, schedule, everyone)
-    points, number = _points(box, region, known, clocks, schedule.groups)
+    items = _items(operation, tree, everyone)
+    points, number = _points(box, region, known, clocks, tree.groups)
     count = math.prod(map(len, points.values())) * len(items)
     if count > _MOST:
         raise TooLarge
@@ -215,9 +215,9 @@ def _in_box(
     return Instances(group[taken], item[taken], element[taken], tuple(c[taken] for c in counts))
 
 
-def _items(operation: Operation, schedule: AccessTree, everyone: bool) -> np.ndarray:
+def _items(operation: Operation, tree: AccessTree, everyone: bool) -> np.ndarray:
     """`[n]` work-item of each position of an access; for one element of a whole group all, or the first and last."""
-    items = schedule.geometry.items
+    items = tree.geometry.items
     if not operation.access.shape:
         return np.arange(items) if everyone else np.unique([0, items - 1])
     return addresses.chosen(operation) // (math.prod(operation.access.shape) // items)
@@ -256,9 +256,9 @@ def _joined(parts: Sequence[Instances], clocks: int) -> Instances:
     )
 
 
-def everywhere(schedule: AccessTree) -> Region:
+def everywhere(tree: AccessTree) -> Region:
     """All groups of the launch."""
-    return {axis: np.arange(axis.size) for axis in schedule.groups}
+    return {axis: np.arange(axis.size) for axis in tree.groups}
 
 
 def groups_of(region: Region, groups: Sequence[Axis]) -> int:

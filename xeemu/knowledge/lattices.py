@@ -19,7 +19,7 @@ _SHORTEST_ROW = 16
 
 
 @dataclasses.dataclass(frozen=True)
-class Axis:
+class StridedAxis:
     """`size` addresses, `stride` apart; the stride may be 0 or negative."""
 
     size: int
@@ -35,7 +35,7 @@ class Axis:
 class Lattice:
     """Addresses relative to the first one: the sums of one address of each axis, the last axis running fastest."""
 
-    axes: tuple[Axis, ...]
+    axes: tuple[StridedAxis, ...]
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -91,25 +91,25 @@ class Lattice:
 
         An axis of the array stays together with the next one where that is short.
         """
-        axes: list[Axis] = []
+        axes: list[StridedAxis] = []
         rows = [n for n in itertools.accumulate(reversed(shape), operator.mul) if n >= _SHORTEST_ROW]
         inner = 1
         for axis in reversed(self.axes):
             for row in rows:
                 part, rest = divmod(row, inner)
                 if 1 < part < axis.size and not rest and not axis.size % part:
-                    axes.insert(0, Axis(part, axis.stride))
-                    axis, inner = Axis(axis.size // part, axis.stride * part), row
+                    axes.insert(0, StridedAxis(part, axis.stride))
+                    axis, inner = StridedAxis(axis.size // part, axis.stride * part), row
             axes.insert(0, axis)
             inner *= axis.size
         return Lattice(tuple(axes))
 
     @property
-    def runs(self) -> list[Axis]:
+    def runs(self) -> list[StridedAxis]:
         """The moving axes by falling distance, one for those that together are a single row of addresses."""
-        return joined(Axis(self.axes[k].size, abs(self.axes[k].stride)) for k in self.moving)
+        return joined(StridedAxis(self.axes[k].size, abs(self.axes[k].stride)) for k in self.moving)
 
-    def along(self, axis: Axis) -> "Lattice":
+    def along(self, axis: StridedAxis) -> "Lattice":
         """The lattice again and again along one more axis, the slowest."""
         return Lattice((axis, *self.axes) if axis.size > 1 else self.axes)
 
@@ -144,7 +144,7 @@ def of_places(places: np.ndarray) -> list[Lattice] | None:
         sizes.insert(0, size)
         strides.insert(0, stride.tolist())
         rest = rows[:, 0]
-    return [Lattice(tuple(map(Axis, sizes, (s[d] for s in strides)))) for d in range(places.shape[1])]
+    return [Lattice(tuple(map(StridedAxis, sizes, (s[d] for s in strides)))) for d in range(places.shape[1])]
 
 
 def of_box(components: Sequence[Lattice]) -> Lattice | None:
@@ -161,7 +161,7 @@ def of_box(components: Sequence[Lattice]) -> Lattice | None:
         moving = [axis.stride * row for axis, row in zip(same, rows, strict=True) if axis.stride]
         if len(moving) > 1 and same[0].size > 1:
             return None
-        axes.append(Axis(same[0].size, sum(moving)))
+        axes.append(StridedAxis(same[0].size, sum(moving)))
     return Lattice(tuple(axis for axis in axes if axis.size > 1))
 
 
@@ -234,12 +234,12 @@ def _turned(ordered: jax.Array, lattice: Lattice) -> jax.Array:
     return lax.rev(ordered.reshape(*before, *(row.size for row in rows)), backwards).reshape(ordered.shape)
 
 
-def joined(axes: Iterable[Axis]) -> list[Axis]:
+def joined(axes: Iterable[StridedAxis]) -> list[StridedAxis]:
     """Axes by falling distance, one for those that together are a single row of addresses in one direction."""
-    rows: list[Axis] = []
+    rows: list[StridedAxis] = []
     for axis in axes:
         if rows and rows[-1].stride == axis.size * axis.stride:
-            rows[-1] = Axis(rows[-1].size * axis.size, axis.stride)
+            rows[-1] = StridedAxis(rows[-1].size * axis.size, axis.stride)
         else:
             rows.append(axis)
     return rows

@@ -114,7 +114,7 @@ class _Copied:
 
 class _Search:
     def __init__(self, program: Program, steps: AccessTree, rows: range):
-        self.program, self.schedule = program, steps
+        self.program, self.tree = program, steps
         self.groups: dict[Axis, range] = {axis: range(axis.size) for axis in steps.groups}
         self.groups[steps.groups[0]] = rows
         self._numbers: dict[Frame, Mapping[Value, int]] = {}
@@ -161,7 +161,7 @@ class _Search:
         if load is None or not store.frame.certain:
             return None
         there, here = addresses.linear_index(load), addresses.linear_index(store)
-        masks = [addresses.lane_mask(store, self.schedule), load.mask or expressions.constant(True)]
+        masks = [addresses.lane_mask(store, self.tree), load.mask or expressions.constant(True)]
         alike = [here, *masks, *store.frame.conditions]
         if not all(e.known for e in (there, *alike)):
             return None

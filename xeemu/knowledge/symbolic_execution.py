@@ -9,7 +9,7 @@ import numpy as np
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import budget, expressions, induction, periodicity, symbolic
-from xeemu.knowledge.access_tree import AccessKind, AccessTree, Frame, Key, Kind, Meeting, Operation, Place
+from xeemu.knowledge.access_tree import AccessKind, AccessSite, AccessTree, Frame, Key, Kind, Meeting, Operation
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.expressions import Axis, Expression, TooLarge
 from xeemu.knowledge.periodicity import Box
@@ -342,7 +342,7 @@ def _access(op: Op, key: Key, frame: Frame, memory: Allocation, operands: Sequen
     if what.masked:
         # The mask of a load comes before the value for the others, that of an update last.
         mask = rest.pop(0) if ops.operation(op) == "load" else rest.pop()
-    place = Place(source.of_op(op), _kind(op), memory)
+    place = AccessSite(source.of_op(op), _kind(op), memory)
     return Operation(op, key, frame, place, index, mask, tuple(rest))
 
 

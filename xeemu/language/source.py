@@ -15,6 +15,8 @@ import numpy as np
 
 from xeemu.errors import KernelError
 from xeemu.ir.program import Op
+from xeemu.language import assignments
+from xeemu.language.assignments import Place
 from xeemu.language.places import full_place
 
 # Frames of these directories are never the user's; the collection of kernels inside the package is a user of it.
@@ -96,46 +98,11 @@ def origin_of(op: Op) -> Origin | None:
     codes, offsets = traceback.raw_frames() if traceback is not None else ((), ())
     for code, offset in zip(codes, offsets, strict=True):
         if is_users(code.co_filename):
-            place: _Place = tuple(next(itertools.islice(code.co_positions(), offset // 2, None), ()))
+            place: Place = tuple(next(itertools.islice(code.co_positions(), offset // 2, None), ()))
             is_python = code.co_varnames != CALLER and place and None not in place
-            name = _expression_at(code.co_filename, place) if is_python else None
+            name = assignments.expression_at(code.co_filename, place) if is_python else None
             return Origin(_site(code.co_filename, _line(code, offset)), name, code, offset)
     return None
-
-
-@functools.lru_cache(maxsize=4096)
-def _expression_at(file: str, place: "_Place") -> str | None:
-    """The variable that gets the expression at a place of a file, else the text of the expression."""
-    lines = linecache.getlines(file)
-    for statement in _simple_statements("".join(lines)):
-        if isinstance(statement, ast.Assign):
-            name = _receiving(statement.targets[0], statement.value, place)
-        elif isinstance(statement, ast.AnnAssign | ast.AugAssign):
-            # The sum of `x += y` is computed by the statement as a whole.
-            own = isinstance(statement, ast.AugAssign)
-            name = _receiving(statement.target, statement if own else statement.value, place)
-        else:
-            continue
-        if name:
-            return name
-    first, last, column, end = place
-    text = [line.encode() for line in lines[(first or 1) - 1 : last]]
-    if not text:
-        return None
-    text[-1] = text[-1][:end]
-    text[0] = text[0][column:]
-    return " ".join(b"".join(text).decode(errors="replace").split())
-
-
-def _receiving(target: ast.expr, value: ast.AST | None, place: "_Place") -> str | None:
-    """The name in a target of an assignment that gets the value that is at a place."""
-    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-        names = (_receiving(t, v, place) for t, v in zip(target.elts, value.elts, strict=True))
-        return next((name for name in names if name), None)
-    if not isinstance(target, ast.Name) or not isinstance(value, ast.expr | ast.stmt):
-        return None
-    own = value.lineno, value.end_lineno, value.col_offset, value.end_col_offset
-    return target.id if own == place else None
 
 
 def calls_of_op(op: Op) -> list[tuple[CodeType, int]]:
@@ -264,7 +231,7 @@ def assigned_name(site: Site, methods: Sequence[str] = ("local", "private")) -> 
       site: the line.
       methods: of several statements on it, the one that calls one of these methods is meant.
     """
-    found = [s for s in _simple_statements("".join(linecache.getlines(site.file))) if site.line in _lines_of(s)]
+    found = [s for s in assignments.statements_of(site.file) if site.line in _lines_of(s)]
     meant = found if len(found) == 1 else [s for s in found if any(_calls(node, methods) for node in ast.walk(s))]
     if len(meant) != 1 or not isinstance(meant[0], ast.Assign | ast.AnnAssign):
         return None
@@ -283,7 +250,7 @@ def mask_around(site: Site, memory: str) -> dict[str, str] | None:
       The `method` that has the mask, the `mask`, and the `index` of the load (`i` where there are several); None if
       the line has no such operation.
     """
-    found = (s for s in _simple_statements("".join(linecache.getlines(site.file))) if site.line in _lines_of(s))
+    found = (s for s in assignments.statements_of(site.file) if site.line in _lines_of(s))
     for call in (node for s in found for node in ast.walk(s) if isinstance(node, ast.Call)):
         masks = [k.value for k in call.keywords if k.arg == "where"]
         if not masks or not isinstance(call.func, ast.Attribute) or not isinstance(call.func.value, ast.Subscript):
@@ -303,44 +270,17 @@ def name_for_caller() -> str | None:
     if frame is None:
         return None
     call = _called_at(frame)
-    statements = _simple_statements("".join(linecache.getlines(frame.f_code.co_filename)))
-    for statement in (s for s in statements if frame.f_lineno in _lines_of(s)):
-        if isinstance(statement, ast.Assign) and (found := _given(statement.targets[0], statement.value, call)):
+    statements = assignments.statements_of(frame.f_code.co_filename)
+    for one in (s for s in statements if frame.f_lineno in _lines_of(s) and isinstance(s, ast.Assign)):
+        if found := assignments.given(one.targets[0], one.value, call):
             return found
     return assigned_name(of_caller())
 
 
-_Place = tuple[int | None, ...]
-
-
-def _called_at(frame: FrameType) -> _Place:
+def _called_at(frame: FrameType) -> Place:
     """First and last line and column of the call that a frame is carrying out."""
     positions = itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None)
     return tuple(next(positions, ()))
-
-
-def _given(target: ast.expr, value: ast.expr, call: _Place) -> str | None:
-    """The name in a target of an assignment that gets the value of a call."""
-    if isinstance(target, ast.Tuple | ast.List) and isinstance(value, ast.Tuple | ast.List):
-        if len(target.elts) != len(value.elts) or any(isinstance(e, ast.Starred) for e in (*target.elts, *value.elts)):
-            return None
-        names = (_given(t, v, call) for t, v in zip(target.elts, value.elts, strict=True))
-        return next((name for name in names if name), None)
-    if not isinstance(target, ast.Name):
-        return None
-    calls = (node for node in ast.walk(value) if isinstance(node, ast.Call))
-    places = ((n.lineno, n.end_lineno, n.col_offset, n.end_col_offset) for n in calls)
-    return target.id if any(place == call for place in places) else None
-
-
-@functools.lru_cache(maxsize=16)
-def _simple_statements(text: str) -> tuple[ast.stmt, ...]:
-    """The statements of a file that hold no others; none if it is no Python."""
-    try:
-        nodes = ast.walk(ast.parse(text))
-    except (SyntaxError, ValueError):
-        return ()
-    return tuple(node for node in nodes if isinstance(node, ast.stmt) and not hasattr(node, "body"))
 
 
 def _lines_of(statement: ast.stmt) -> range:

@@ -208,8 +208,9 @@ def _is_pythons(name: str) -> bool:
 
 
 def _nearest(name: str, names: Sequence[str]) -> list[str]:
-    """The name of which one is a misspelling: no more than a letter or two lie between."""
-    return difflib.get_close_matches(name, names, n=1, cutoff=0.8)
+    """The name of which one is a misspelling, with a letter or two between, or that it begins with, as `reduce_sum`."""
+    begins = sorted((known for known in names if name.startswith(f"{known}_")), key=len)
+    return difflib.get_close_matches(name, names, n=1, cutoff=0.8) or begins[-1:]
 
 
 def plain_name(name: str) -> str:

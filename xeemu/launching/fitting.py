@@ -152,7 +152,7 @@ def _whole(prepared: Prepared) -> Prepared | None:
     if cut.inner is not None:
         task = cut.inner.task
     fused = working_set.is_straight(task.program.body, task.plan, len(task.program.geometry.group_range))
-    return dataclasses.replace(prepared, cut=cut.whole) if fused else None
+    return dataclasses.replace(prepared, chosen=cut.whole) if fused else None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

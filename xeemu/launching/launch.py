@@ -18,7 +18,7 @@ from xeemu.language import public
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
-from xeemu.launching import bounding, calling, cautions, derivatives, fitting, request, sharding, unwritten
+from xeemu.launching import calling, cautions, derivatives, fitting, iteration_limits, request, sharding, unwritten
 from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
     SHAPED,
@@ -177,7 +177,7 @@ class _Call:
             return list(emit(*given)) if traced else shared.run(given, False)
         with jax.enable_x64(prepared.program.wide):
             emitted = derivatives.refused(name, prepared.emit)(*map(jnp.asarray, given))
-            return emitted if prepared.bounds is None else bounding.poisoned(emitted[:-1], emitted[-1])
+            return emitted if prepared.bounds is None else iteration_limits.poisoned(emitted[:-1], emitted[-1])
 
 
 def _is_traced(given: Sequence[Any]) -> bool:

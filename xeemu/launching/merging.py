@@ -14,7 +14,7 @@ from xeemu.knowledge.access_tree import AccessTree, Operation
 from xeemu.knowledge.budget import Budget
 
 Update = Literal["add", "min", "max", "and", "or", "xor"]
-Rule = Literal["stores"] | Update
+Combination = Literal["stores"] | Update
 """`"stores"`: each has changed elements of its own; or the atomic operation by which all have updated the memory."""
 
 _SUMS = frozenset({"add", "sub"})
@@ -40,26 +40,26 @@ def only_update(used: Sequence[Operation]) -> Update | None:
     return names.pop() if len(names) == 1 else None
 
 
-def keep_apart(used: Sequence[Operation], plan: AccessTree) -> bool:
+def keep_apart(used: Sequence[Operation], tree: AccessTree) -> bool:
     """Whether no two work-groups access one element by these operations, unless both only read it."""
     pairs = itertools.combinations_with_replacement(used, 2)
     with Budget().portion():
-        return conflicts.all_keep_to_groups(used, plan) or all(conflicts.keeps_to_groups(pair, plan) for pair in pairs)
+        return conflicts.all_keep_to_groups(used, tree) or all(conflicts.keeps_to_groups(pair, tree) for pair in pairs)
 
 
-def merged(rule: Rule, before: jax.Array, after: Sequence[jax.Array]) -> jax.Array:
+def merged(combination: Combination, before: jax.Array, after: Sequence[jax.Array]) -> jax.Array:
     """A memory that several have written.
 
     Args:
-      rule: how.
+      combination: how.
       before: what was in it, and in the copy of each.
       after: what each has made of that.
     """
-    if rule in _CHOSEN:
-        return functools.reduce(_CHOSEN[rule], after)
-    if rule == "stores":
+    if combination in _CHOSEN:
+        return functools.reduce(_CHOSEN[combination], after)
+    if combination == "stores":
         return of_bits(merged("add", bits(before), [bits(own) for own in after]), before)
-    if rule == "add":
+    if combination == "add":
         return functools.reduce(jnp.add, (own - before for own in after), before)
-    changes = [own ^ before for own in after] if rule == "xor" else after
-    return functools.reduce(FOLDED[rule], changes, before)
+    changes = [own ^ before for own in after] if combination == "xor" else after
+    return functools.reduce(FOLDED[combination], changes, before)

@@ -23,11 +23,11 @@ from xeemu.language.geometry import Geometry
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
-from xeemu.launching import bounding, capacity, chunking, cores, full_overwrite, working_set
+from xeemu.launching import capacity, chunking, cores, full_overwrite, iteration_limits, working_set
 from xeemu.launching.analysed import Analysed, Task
 from xeemu.launching.arguments import Description, platform_of
-from xeemu.launching.bounding import Bounds
 from xeemu.launching.chunking import Cut
+from xeemu.launching.iteration_limits import Bounds
 from xeemu.launching.options import MOST_KEPT, Options
 
 Watch = Callable[[Chunk, Any], Observer]
@@ -62,12 +62,17 @@ class Prepared:
     Attributes:
       analysed: the traced kernel with what is known of it.
       options: how it is emulated.
-      cut: which work-groups are emulated together.
+      chosen: which work-groups are emulated together, if that is not as many as the working set allows.
     """
 
     analysed: Analysed
     options: Options
-    cut: Cut
+    chosen: Cut | None = None
+
+    @functools.cached_property
+    def cut(self) -> Cut:
+        """Which work-groups are emulated together; found out when somebody asks, as only who launches does."""
+        return self.chosen or chunking.of_launch(self.analysed, self.options)
 
     @property
     def program(self) -> Program:
@@ -94,7 +99,7 @@ class Prepared:
         """The same of some chunks, and where loops are counted a scalar more, which `ended` takes off again."""
         if self.bounds is None:
             return self.watched(arguments, lambda chunk, state: Observer(), (), share)[0]
-        results, given_up = self.watched(arguments, self.bounds.observer, bounding.nowhere(), share)
+        results, given_up = self.watched(arguments, self.bounds.observer, iteration_limits.nowhere(), share)
         return [*results, given_up]
 
     @functools.cached_property
@@ -102,7 +107,7 @@ class Prepared:
         """How long its loops may go on; None where none is counted."""
         inner = [self.cut.inner.task] if self.cut.inner else []
         tasks = [Task(self.program, self.plan), self.analysed.task, *inner]
-        return bounding.of_tasks(tasks, self.options.max_iterations)
+        return iteration_limits.of_tasks(tasks, self.options.max_iterations)
 
     def ended(self, results: list[jax.Array]) -> list[jax.Array]:
         """The arrays that the kernel returns, of what `emit` has given.
@@ -274,7 +279,7 @@ class Prepared:
 
     def smaller(self, part: float) -> "Prepared":
         """The same in chunks with about such a part of the working set."""
-        return dataclasses.replace(self, cut=self.cut.smaller(part, self.program.geometry.group_range))
+        return dataclasses.replace(self, chosen=self.cut.smaller(part, self.program.geometry.group_range))
 
     def need(self, arguments_bytes: int, working_bytes: int | None = None) -> capacity.Need:
         """The memory that a launch takes; what it works with is as analysed unless it is known."""
@@ -337,8 +342,7 @@ def _prepared(
     traced = traced_program(kernel, nd_range, device, arguments, static)
     plan = dataflow.analyse(traced)
     conversions.check(traced, plan)
-    analysed = Analysed(traced, plan, options.target)
-    return Prepared(analysed, options, chunking.of_launch(analysed, options))
+    return Prepared(Analysed(traced, plan, options.target), options)
 
 
 def traced_program(

@@ -35,13 +35,13 @@ class _Reach:
         return steady and self.first * own <= self.least and self.most < (self.first + self.count) * own
 
 
-def places_of_row(memory: Allocation, used: Sequence[Operation], plan: AccessTree) -> int | None:
+def places_of_row(memory: Allocation, used: Sequence[Operation], tree: AccessTree) -> int | None:
     """How many places along a memory's first dimension each row of groups along theirs has for itself.
 
     Args:
       memory: a global memory.
       used: all operations on it.
-      plan: of the program.
+      tree: of the program.
 
     Returns:
       That number; the last row may have fewer, as the memory ends. None if rows may access each other's places, masks
@@ -51,17 +51,17 @@ def places_of_row(memory: Allocation, used: Sequence[Operation], plan: AccessTre
         return None
     try:
         with Budget().portion():
-            reaches = [reach for operation in used for reach in _reaches(operation, plan)]
+            reaches = [reach for operation in used for reach in _reaches(operation, tree)]
     except TooLarge:
         return None
     steps = {reach.step for reach in reaches if reach.step is not None}
-    own, rows = steps.pop() if len(steps) == 1 else 0, plan.geometry.group_range[0]
+    own, rows = steps.pop() if len(steps) == 1 else 0, tree.geometry.group_range[0]
     filled = (rows - 1) * own < memory.shape[0] <= rows * own
     return own if filled and all(reach.keeps_to(own) for reach in reaches) else None
 
 
-def _reaches(operation: Operation, plan: AccessTree) -> list[_Reach]:
-    place, axis = operation.index[0], plan.groups[0]
+def _reaches(operation: Operation, tree: AccessTree) -> list[_Reach]:
+    place, axis = operation.index[0], tree.groups[0]
 
     def examine(inside: Progressions) -> _Reach:
         least, most = inside.extremes(place)

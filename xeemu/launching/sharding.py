@@ -26,12 +26,12 @@ from xeemu.knowledge.periodicity import Box
 from xeemu.language import collectives
 from xeemu.language.linearity import Allocation
 from xeemu.language.source import kernel_error
-from xeemu.launching import bounding, capacity, merging
+from xeemu.launching import capacity, iteration_limits, merging
 from xeemu.launching.chunking import Cut
 from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared, Share
 
-Rule = Literal["slice"] | merging.Rule
+Combination = Literal["slice"] | merging.Combination
 
 _TOO_LARGE = (
     "Each device has the arguments and the results as a whole: launch a part of the work at a time, on the part of the "
@@ -44,13 +44,13 @@ class Merge:
     """How the copies of a memory become one.
 
     Attributes:
-      rule: `"slice"`: each device has written its own part, as large as the others' along the first axis; `"stores"`:
-        elements that have changed; or the atomic operation that has updated it.
+      combination: `"slice"`: each device has written its own part, as large as the others' along the first axis;
+        `"stores"`: elements that have changed; or the atomic operation that has updated it.
       proved: of stores, whether no two devices can have stored to one element.
       own: of slices, whether a device needs none but its own.
     """
 
-    rule: Rule
+    combination: Combination
     proved: bool = True
     own: bool = False
 
@@ -64,30 +64,30 @@ def of_launch(prepared: Prepared) -> "Sharded":
     """
     program, mesh = prepared.program, prepared.options.mesh
     assert mesh is not None
-    plan = symbolic_execution.of_program(program, prepared.plan, [None] * len(program.arguments))
-    operations = [o for o in plan.root.operations() if o.frame.boxes and o.place.memory.space == "global"]
+    tree = symbolic_execution.of_program(program, prepared.plan, [None] * len(program.arguments))
+    operations = [o for o in tree.root.operations() if o.frame.boxes and o.place.memory.space == "global"]
     merges = []
     for number in program.outputs:
         memory = program.arguments[number]
         assert memory is not None
         used = [o for o in operations if o.place.memory is memory]
-        merges.append(_merge(memory, used, plan, prepared, mesh))
+        merges.append(_merge(memory, used, tree, prepared, mesh))
     return Sharded(prepared, mesh, tuple(merges))
 
 
-def _merge(memory: Allocation, used: Sequence[Operation], plan: AccessTree, prepared: Prepared, mesh: Mesh) -> Merge:
+def _merge(memory: Allocation, used: Sequence[Operation], tree: AccessTree, prepared: Prepared, mesh: Mesh) -> Merge:
     updates = [o for o in used if o.name != "load"]
     stores = [o for o in updates if o.name == "store"]
     if len(stores) == len(updates):
-        proved = merging.keep_apart(used, plan)
-        sliced = proved and _is_sliced(memory, stores, plan, prepared, mesh)
-        own = sliced and len(stores) == len(used) and not plan.geometry.ragged and not any(map(_is_partial, stores))
+        proved = merging.keep_apart(used, tree)
+        sliced = proved and _is_sliced(memory, stores, tree, prepared, mesh)
+        own = sliced and len(stores) == len(used) and not tree.geometry.ragged and not any(map(_is_partial, stores))
         return Merge("slice" if sliced else "stores", proved, own)
     for operation in used:
         _check_update(memory, operation, next(o for o in updates if o.name != "store"))
-    rule = merging.only_update(used)
-    assert rule is not None
-    return Merge(rule)
+    combination = merging.only_update(used)
+    assert combination is not None
+    return Merge(combination)
 
 
 def _is_partial(store: Operation) -> bool:
@@ -126,43 +126,43 @@ def _check_update(memory: Allocation, operation: Operation, update: Operation) -
 
 
 def _is_sliced(
-    memory: Allocation, stores: Sequence[Operation], plan: AccessTree, prepared: Prepared, mesh: Mesh
+    memory: Allocation, stores: Sequence[Operation], tree: AccessTree, prepared: Prepared, mesh: Mesh
 ) -> bool:
     """Whether each device is known to store to its own part of a memory, of parts of one size."""
-    shards, groups = mesh.size, plan.geometry.groups
+    shards, groups = mesh.size, tree.geometry.groups
     even = not _left(prepared.cut) and len(set(np.diff(prepared.cut.shares(shards)))) == 1
     if not even or not memory.elements or memory.shape[0] % shards or not all(map(instances.is_known, stores)):
         return False
     try:
-        hulls = [_hull(stores, plan, range(k * groups // shards, (k + 1) * groups // shards)) for k in range(shards)]
+        hulls = [_hull(stores, tree, range(k * groups // shards, (k + 1) * groups // shards)) for k in range(shards)]
     except TooLarge:
         return False
     part = memory.elements // shards
     return all(hull is None or (hull[0] >= k * part and hull[1] < (k + 1) * part) for k, hull in enumerate(hulls))
 
 
-def _hull(stores: Sequence[Operation], plan: AccessTree, groups: range) -> tuple[int, int] | None:
+def _hull(stores: Sequence[Operation], tree: AccessTree, groups: range) -> tuple[int, int] | None:
     """The least and the greatest element that some groups store to; None if they store nothing."""
     ends = []
     for operation in stores:
-        index, mask = addresses.linear_index(operation), addresses.possible(operation, plan)
+        index, mask = addresses.linear_index(operation), addresses.possible(operation, tree)
 
         def examine(inside: periodicity.Progressions, index: Any = index, mask: Any = mask) -> tuple[int, int] | None:
             if not inside.of(mask) and not inside.first(mask).any():
                 return None
             return inside.extremes(index)
 
-        ends += periodicity.divided([_within(box, plan, groups) for box in operation.frame.boxes], examine)
+        ends += periodicity.divided([_within(box, tree, groups) for box in operation.frame.boxes], examine)
     found = [end for end in ends if end is not None]
     return (min(low for low, _ in found), max(high for _, high in found)) if found else None
 
 
-def _within(box: Box, plan: AccessTree, groups: range) -> Box:
+def _within(box: Box, tree: AccessTree, groups: range) -> Box:
     """The part of a box with some consecutive groups, or a larger one: whole rows of the leading dimensions."""
-    counts = plan.geometry.group_range
+    counts = tree.geometry.group_range
     firsts, lasts = (np.unravel_index(n, counts) for n in (groups.start, groups.stop - 1))
     narrowed = dict(box)
-    for axis, first, last in zip(plan.groups, firsts, lasts, strict=True):
+    for axis, first, last in zip(tree.groups, firsts, lasts, strict=True):
         own = box[axis]
         narrowed[axis] = range(max(own.start, int(first)), min(own.stop, int(last) + 1))
         if first != last:
@@ -205,7 +205,7 @@ class Sharded:
             if inside_jit:
                 self._check_proved()
                 results, _, given_up = self._emit(*map(jnp.asarray, given))
-                return results if given_up is None else bounding.poisoned(results, given_up)
+                return results if given_up is None else iteration_limits.poisoned(results, given_up)
             # A computation of its own, even while somebody traces another, of which no argument is a part.
             # Its results are constants there, on one device: the mesh may be none of that computation's.
             gathered = compiling.is_tracing() and jax.process_count() == 1
@@ -231,7 +231,7 @@ class Sharded:
     def compiled(self) -> Callable[..., tuple[list[jax.Array], list[jax.Array], Any]]:
         """The launch; a divided result is smaller than its argument on each device, and cannot take its place."""
         numbered = zip(self.prepared.program.outputs, self.merges, strict=True)
-        donated = [k for k, merge in numbered if merge.rule != "slice"] if self.prepared.options.donate else ()
+        donated = [k for k, merge in numbered if merge.combination != "slice"] if self.prepared.options.donate else ()
         return compiling.compiled(self._emit, self.prepared.compiler_options, donated)
 
     @functools.cached_property
@@ -250,7 +250,7 @@ class Sharded:
 
     def _emit(self, *arguments: jax.Array) -> tuple[list[jax.Array], list[jax.Array], jax.Array | None]:
         """The results, of each the first element that two devices have changed, or -1, and the state of `Bounds`."""
-        specs = [P(self._axes) if merge.rule == "slice" else P() for merge in self.merges]
+        specs = [P(self._axes) if merge.combination == "slice" else P() for merge in self.merges]
         sharded = jax.shard_map(
             self._shard, mesh=self.mesh, in_specs=P(), out_specs=(specs, [P()] * len(specs), P()), check_vma=False
         )
@@ -279,23 +279,23 @@ class Sharded:
         self, merge: Merge, before: jax.Array, after: jax.Array, number: jax.Array
     ) -> tuple[jax.Array, jax.Array]:
         nowhere = jnp.int32(-1)
-        if merge.rule == "slice":
+        if merge.combination == "slice":
             return after if merge.own else self._part(after, number), nowhere
-        if merge.rule == "stores":
+        if merge.combination == "stores":
             return self._merged_stores(merge, before, after)
-        if merge.rule == "add":
+        if merge.combination == "add":
             return before + lax.psum(after - before, self._axes), nowhere
-        if merge.rule in ("min", "max"):
-            return self._chosen(merge.rule, after), nowhere
-        return merging.merged(merge.rule, before, list(lax.all_gather(after, self._axes))), nowhere
+        if merge.combination in ("min", "max"):
+            return self._chosen(merge.combination, after), nowhere
+        return merging.merged(merge.combination, before, list(lax.all_gather(after, self._axes))), nowhere
 
-    def _chosen(self, rule: str, after: jax.Array) -> jax.Array:
+    def _chosen(self, combination: str, after: jax.Array) -> jax.Array:
         """The least or the greatest of what each device has, or NaN if one has that, which collectives may drop."""
-        collective = lax.pmin if rule == "min" else lax.pmax
+        collective = lax.pmin if combination == "min" else lax.pmax
         if not jnp.issubdtype(after.dtype, jnp.floating):
             return collective(after, self._axes)
         missing = jnp.isnan(after)
-        of_numbers = collective(jnp.where(missing, collectives.identity(rule, after.dtype), after), self._axes)
+        of_numbers = collective(jnp.where(missing, collectives.identity(combination, after.dtype), after), self._axes)
         return jnp.where(lax.pmax(missing.astype(np.int8), self._axes) > 0, after.dtype.type(np.nan), of_numbers)
 
     def _part(self, array: jax.Array, number: jax.Array) -> jax.Array:

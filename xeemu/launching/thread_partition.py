@@ -49,7 +49,7 @@ class Parts:
         return slice(start, end), slice(start - origin, end - origin)
 
 
-Rule = Parts | merging.Rule
+Combination = Parts | merging.Combination
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -60,13 +60,13 @@ class SharedLaunch:
       prepared: the launch, in chunks that they can share evenly.
       count: threads.
       bounds: the first full chunk of each piece, and the end (see `preparation.Share`).
-      rules: for each result how it is made of what pieces have, or what threads have.
+      combinations: for each result how it is made of what pieces have, or what threads have.
     """
 
     prepared: Prepared
     count: int
     bounds: tuple[int, ...]
-    rules: tuple[Rule, ...]
+    combinations: tuple[Combination, ...]
 
     @property
     def pieces(self) -> int:
@@ -81,15 +81,15 @@ def of_launch(prepared: Prepared) -> SharedLaunch | None:
         return None
     expected_ns = _expected_ns(prepared, figures)
     count = min(cores.count(), int(expected_ns / figures.thread_ns))
-    ways = _ways(prepared) if count > 1 else None
-    if ways is None or expected_ns < figures.moved_ns * ways.moved_bytes:
+    assemblies = _assemblies(prepared) if count > 1 else None
+    if assemblies is None or expected_ns < figures.moved_ns * assemblies.moved_bytes:
         return None
     # Each thread has a copy of what is merged.
-    count = min(count, int(expected_ns / max(figures.merged_ns * ways.merged_elements, 1)))
-    count = min(count, options.most_bytes // max(2 * ways.merged_bytes, 1))
+    count = min(count, int(expected_ns / max(figures.merged_ns * assemblies.merged_elements, 1)))
+    count = min(count, options.most_bytes // max(2 * assemblies.merged_bytes, 1))
     if count < 2:
         return None
-    return _in_pieces(_in_chunks(prepared, count, figures), ways, count, expected_ns / figures.piece_ns)
+    return _in_pieces(_in_chunks(prepared, count, figures), assemblies, count, expected_ns / figures.piece_ns)
 
 
 def _expected_ns(prepared: Prepared, figures: Threads) -> float:
@@ -102,51 +102,51 @@ def _expected_ns(prepared: Prepared, figures: Threads) -> float:
 
 # --- How results come about ---
 
-_Way = int | merging.Rule
+_Assembly = int | merging.Combination
 """How many places of a memory each row of groups has for itself (`row_ownership`), or how copies of it are merged."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Ways:
+class _Assemblies:
     """How the memories come about that a launch writes."""
 
-    each: Mapping[Allocation, _Way]
+    each: Mapping[Allocation, _Assembly]
 
     @property
     def merged_elements(self) -> int:
-        return sum(memory.elements for memory, way in self.each.items() if not isinstance(way, int))
+        return sum(memory.elements for memory, assembly in self.each.items() if not isinstance(assembly, int))
 
     @property
     def merged_bytes(self) -> int:
-        return sum(memory.nbytes for memory, way in self.each.items() if not isinstance(way, int))
+        return sum(memory.nbytes for memory, assembly in self.each.items() if not isinstance(assembly, int))
 
     @property
     def moved_bytes(self) -> int:
-        return sum(memory.nbytes for memory, way in self.each.items() if isinstance(way, int))
+        return sum(memory.nbytes for memory, assembly in self.each.items() if isinstance(assembly, int))
 
 
-def _ways(prepared: Prepared) -> _Ways | None:
+def _assemblies(prepared: Prepared) -> _Assemblies | None:
     """How results come about; None if something that is written may depend on the order of the groups."""
-    program, each = prepared.program, dict[Allocation, _Way]()
-    plan = symbolic_execution.of_program(program, prepared.plan, [None] * len(program.arguments))
-    operations = list(plan.root.operations())
+    program, each = prepared.program, dict[Allocation, _Assembly]()
+    tree = symbolic_execution.of_program(program, prepared.plan, [None] * len(program.arguments))
+    operations = list(tree.root.operations())
     for memory in program.written:
         if memory.space == "global":
-            way = _way(memory, [o for o in operations if o.place.memory is memory], plan)
-            if way is None:
+            assembly = _assembly(memory, [o for o in operations if o.place.memory is memory], tree)
+            if assembly is None:
                 return None
-            each[memory] = way
+            each[memory] = assembly
     returned = [program.arguments[k] for k in program.outputs]
-    return _Ways(each) if all(memory in each for memory in returned) else None
+    return _Assemblies(each) if all(memory in each for memory in returned) else None
 
 
-def _way(memory: Allocation, used: Sequence[Operation], plan: AccessTree) -> _Way | None:
-    own = row_ownership.places_of_row(memory, used, plan)
+def _assembly(memory: Allocation, used: Sequence[Operation], tree: AccessTree) -> _Assembly | None:
+    own = row_ownership.places_of_row(memory, used, tree)
     if own is not None:
         return own
     executed = [operation for operation in used if operation.frame.boxes]
     if all(operation.access.ordering is None for operation in executed):
-        return "stores" if merging.keep_apart(executed, plan) else None
+        return "stores" if merging.keep_apart(executed, tree) else None
     # Sums of floats depend on the order.
     return merging.only_update(executed) if memory.dtype.kind in "iu" else None
 
@@ -163,41 +163,41 @@ def _in_chunks(prepared: Prepared, count: int, figures: Threads) -> Prepared:
     if cut.inner is not None:
         finer = cut.finer(part, prepared.program.geometry.group_range)
         if finer.rest <= finer.chunk:  # the groups at the ends are a chunk each, too
-            return dataclasses.replace(prepared, cut=finer)
+            return dataclasses.replace(prepared, chosen=finer)
     return prepared.smaller(part)
 
 
-def _in_pieces(prepared: Prepared, ways: _Ways, count: int, worth: float) -> SharedLaunch | None:
+def _in_pieces(prepared: Prepared, assemblies: _Assemblies, count: int, worth: float) -> SharedLaunch | None:
     """A launch in pieces for so many threads, each of which can take as many as the others; it is worth so many."""
     cut, row = prepared.cut, _row(prepared)
     # Parts are of whole rows of groups.
-    unit = row // math.gcd(row, cut.chunk) if ways.moved_bytes else 1
+    unit = row // math.gcd(row, cut.chunk) if assemblies.moved_bytes else 1
     count = min(count, cut.chunks // unit)
     if count < 2:
         return None
-    shares = cut.shares(count * min(_pieces(prepared, ways, count, worth), cut.chunks // unit // count), unit)
+    shares = cut.shares(count * min(_pieces(prepared, assemblies, count, worth), cut.chunks // unit // count), unit)
     rows = [start // row for start in cut.starts(shares)]
-    rules = [_rule(prepared, k, ways, rows) for k in prepared.program.outputs]
-    return SharedLaunch(prepared, count, cut.bounds(shares), tuple(rules))
+    combinations = [_combination(prepared, k, assemblies, rows) for k in prepared.program.outputs]
+    return SharedLaunch(prepared, count, cut.bounds(shares), tuple(combinations))
 
 
-def _pieces(prepared: Prepared, ways: _Ways, count: int, worth: float) -> int:
+def _pieces(prepared: Prepared, assemblies: _Assemblies, count: int, worth: float) -> int:
     """How many pieces each of so many threads takes, of a launch that is worth so many."""
-    if not ways.moved_bytes:
+    if not assemblies.moved_bytes:
         return 1
     # What all threads have made and not yet moved takes half of the working set.
-    fewest = 2 * ways.moved_bytes / prepared.options.most_bytes
+    fewest = 2 * assemblies.moved_bytes / prepared.options.most_bytes
     return math.ceil(max(fewest, worth / count))
 
 
-def _rule(prepared: Prepared, number: int, ways: _Ways, rows: Sequence[int]) -> Rule:
+def _combination(prepared: Prepared, number: int, assemblies: _Assemblies, rows: Sequence[int]) -> Combination:
     memory = prepared.program.arguments[number]
     assert memory is not None
-    way = ways.each[memory]
-    if not isinstance(way, int):
-        return way
-    spare = way if number in prepared.overwritten else 0
-    return Parts(tuple(min(way * k, memory.shape[0]) for k in rows), spare)
+    assembly = assemblies.each[memory]
+    if not isinstance(assembly, int):
+        return assembly
+    spare = assembly if number in prepared.overwritten else 0
+    return Parts(tuple(min(assembly * k, memory.shape[0]) for k in rows), spare)
 
 
 def _row(prepared: Prepared) -> int:

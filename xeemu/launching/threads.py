@@ -38,9 +38,9 @@ class Threaded:
     def __init__(self, shared: SharedLaunch):
         self.shared = shared
         self._programs: dict[Any, jax.stages.Compiled] = {}
-        rules = dict(zip(shared.prepared.program.outputs, shared.rules, strict=True))
-        self._parts = {k: rule for k, rule in rules.items() if isinstance(rule, Parts)}
-        self._merged = {k: rule for k, rule in rules.items() if not isinstance(rule, Parts)}
+        combinations = dict(zip(shared.prepared.program.outputs, shared.combinations, strict=True))
+        self._parts = {k: combination for k, combination in combinations.items() if isinstance(combination, Parts)}
+        self._merged = {k: combination for k, combination in combinations.items() if not isinstance(combination, Parts)}
         self._overwritten = self._parts.keys() & shared.prepared.overwritten
         # Of what a thread goes on with from piece to piece.
         self._donated = self._overwritten | (self._merged.keys() if self._parts else frozenset())
@@ -129,7 +129,10 @@ class Threaded:
         """Makes results of what was in them before, and of the copies that threads have."""
 
         def merge(before: dict[int, jax.Array], copies: Sequence[dict[int, jax.Array]]) -> dict[int, jax.Array]:
-            return {k: merging.merged(rule, before[k], [c[k] for c in copies]) for k, rule in self._merged.items()}
+            return {
+                k: merging.merged(combination, before[k], [c[k] for c in copies])
+                for k, combination in self._merged.items()
+            }
 
         return jax.jit(merge) if self._merged else lambda before, copies: {}
 

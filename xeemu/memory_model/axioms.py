@@ -23,7 +23,7 @@ from xeemu.memory_model.relations import Relation
 
 
 @dataclasses.dataclass(frozen=True)
-class Frame:
+class EventStructure:
     """The events of executions that took the same branches, and what follows of them from the program alone.
 
     Attributes:
@@ -59,7 +59,7 @@ class Frame:
 
 @dataclasses.dataclass(frozen=True)
 class Model:
-    """A batch of executions of a frame, and what the axioms say of each.
+    """A batch of executions of a structure, and what the axioms say of each.
 
     Attributes:
       rf: reads from: from a write to each read of its value.
@@ -79,56 +79,56 @@ class Model:
     races: Relation
 
 
-def judge(frame: Frame, rf: Relation, mo: Relation) -> Model:
+def judge(structure: EventStructure, rf: Relation, mo: Relation) -> Model:
     """Applies the model to executions that are given by where reads read from and in which order writes take effect."""
-    sw = synchronizes_with(frame, rf, mo)
-    hb = (frame.sb | sw.between(frame.general, frame.general)).closure()
-    hb_at = happens_before_at_locations(frame, sw, hb)
+    sw = synchronizes_with(structure, rf, mo)
+    hb = (structure.sb | sw.between(structure.general, structure.general)).closure()
+    hb_at = happens_before_at_locations(structure, sw, hb)
     rb = rf.inverse() @ mo - Relation.identity(mo.size)  # reads before: what a read does not see yet
     eco = (rf | mo | rb).closure()  # extended coherence order
-    consistent = coherent(frame, hb, hb_at, eco) & atomic(frame, rb, mo)
-    if frame.seq_csts:
-        consistent = consistent & sequentially_consistent(frame, hb, hb_at, mo, rb, eco)
-    return Model(rf, mo, sw, hb, hb_at, consistent, races(frame, hb_at))
+    consistent = coherent(structure, hb, hb_at, eco) & atomic(structure, rb, mo)
+    if structure.seq_csts:
+        consistent = consistent & sequentially_consistent(structure, hb, hb_at, mo, rb, eco)
+    return Model(rf, mo, sw, hb, hb_at, consistent, races(structure, hb_at))
 
 
-def release_sequence(frame: Frame, mo: Relation) -> Relation:
+def release_sequence(structure: EventStructure, mo: Relation) -> Relation:
     """C++17 [intro.races], "release sequence": a maximal contiguous part of the modification order.
 
     It has its head, then stores by the head's work-item and atomic updates by anybody.
     """
-    member = frame.item | Relation(np.full(mo.size, frame.reads & frame.writes, np.uint32))
+    member = structure.item | Relation(np.full(mo.size, structure.reads & structure.writes, np.uint32))
     return ((mo & member) - (mo - member) @ mo).maybe()
 
 
-def synchronizes_with(frame: Frame, rf: Relation, mo: Relation) -> Relation:
+def synchronizes_with(structure: EventStructure, rf: Relation, mo: Relation) -> Relation:
     """C++17 [atomics.order] "release ... synchronizes with", [atomics.fences] for fences; scopes; barriers.
 
     Scopes: OpenCL 2.0 API, "Memory Consistency Model", "inclusive scope". Barriers: SYCL 2020, `group_barrier`: "a
     release mem-fence prior to synchronizing", "an acquire mem-fence after", and implicit synchronisation of these.
     """
-    atomic_writes, atomic_reads = frame.atomics & frame.writes, frame.atomics & frame.reads
+    atomic_writes, atomic_reads = structure.atomics & structure.writes, structure.atomics & structure.reads
     same = Relation.identity(mo.size)
-    released = same.between(frame.releases, atomic_writes) | frame.sb.between(
-        frame.releases & frame.fences, atomic_writes
+    released = same.between(structure.releases, atomic_writes) | structure.sb.between(
+        structure.releases & structure.fences, atomic_writes
     )
-    acquired = same.between(atomic_reads, frame.acquires) | frame.sb.between(
-        atomic_reads, frame.acquires & frame.fences
+    acquired = same.between(atomic_reads, structure.acquires) | structure.sb.between(
+        atomic_reads, structure.acquires & structure.fences
     )
-    observed = released @ release_sequence(frame, mo) @ rf @ acquired
-    return (observed & frame.inclusive) - frame.item | frame.barrier
+    observed = released @ release_sequence(structure, mo) @ rf @ acquired
+    return (observed & structure.inclusive) - structure.item | structure.barrier
 
 
-def happens_before_at_locations(frame: Frame, sw: Relation, hb: Relation) -> Relation:
+def happens_before_at_locations(structure: EventStructure, sw: Relation, hb: Relation) -> Relation:
     """Happens-before between accesses to the same location, by the fences and barriers that order it."""
     found = Relation(np.zeros_like(hb.rows))
-    for accesses, ordering in frame.places:
-        here = hb if ordering == frame.general else (frame.sb | sw.between(ordering, ordering)).closure()
+    for accesses, ordering in structure.places:
+        here = hb if ordering == structure.general else (structure.sb | sw.between(ordering, ordering)).closure()
         found |= here.between(accesses, accesses) | here & Relation.identity(hb.size)
     return found
 
 
-def coherent(frame: Frame, hb: Relation, hb_at: Relation, eco: Relation) -> np.ndarray:
+def coherent(structure: EventStructure, hb: Relation, hb_at: Relation, eco: Relation) -> np.ndarray:
     """C++17 [intro.races]: happens-before has no cycle; write-write, read-read, read-write, write-read coherence.
 
     All four say that what happens before must not be later in the order in which a location's values are seen.
@@ -136,35 +136,36 @@ def coherent(frame: Frame, hb: Relation, hb_at: Relation, eco: Relation) -> np.n
     return hb.irreflexive() & (hb_at @ eco.maybe()).irreflexive()
 
 
-def atomic(frame: Frame, rb: Relation, mo: Relation) -> np.ndarray:
+def atomic(structure: EventStructure, rb: Relation, mo: Relation) -> np.ndarray:
     """C++17 [atomics.order]: an atomic update reads "the last value ... before the write associated with" it."""
-    updates = frame.reads & frame.writes
+    updates = structure.reads & structure.writes
     between = (rb @ mo) & Relation.identity(mo.size)
     late = mo.between(updates, updates) @ rb & Relation.identity(mo.size)
     return between.between(updates, updates).empty() & late.empty()
 
 
 def sequentially_consistent(
-    frame: Frame, hb: Relation, hb_at: Relation, mo: Relation, rb: Relation, eco: Relation
+    structure: EventStructure, hb: Relation, hb_at: Relation, mo: Relation, rb: Relation, eco: Relation
 ) -> np.ndarray:
     """C++20 [atomics.order], the order S of `seq_cst` operations: RC11's `psc` has no cycle."""
-    everything, fences = (1 << mo.size) - 1, frame.seq_csts & frame.fences
-    same = Relation.identity(mo.size).between(frame.seq_csts, frame.seq_csts)
-    elsewhere = frame.sb - frame.location
-    scb = frame.sb | elsewhere @ hb @ elsewhere | hb_at | mo | rb
+    everything, fences = (1 << mo.size) - 1, structure.seq_csts & structure.fences
+    same = Relation.identity(mo.size).between(structure.seq_csts, structure.seq_csts)
+    elsewhere = structure.sb - structure.location
+    scb = structure.sb | elsewhere @ hb @ elsewhere | hb_at | mo | rb
     by_accesses = (
         (same | hb.maybe().between(fences, everything)) @ scb @ (same | hb.maybe().between(everything, fences))
     )
     by_fences = (hb | hb @ eco @ hb).between(fences, fences)
-    return ((by_accesses | by_fences) & frame.inclusive).acyclic()
+    return ((by_accesses | by_fences) & structure.inclusive).acyclic()
 
 
-def races(frame: Frame, hb_at: Relation) -> Relation:
+def races(structure: EventStructure, hb_at: Relation) -> Relation:
     """C++17 [intro.races] "data race"; OpenCL 2.0 adds atomic operations "that do not have inclusive memory scope"."""
     everything = (1 << hb_at.size) - 1
-    conflict = frame.location.between(frame.writes, everything) | frame.location.between(everything, frame.writes)
-    safe = frame.inclusive.between(frame.atomics, frame.atomics)
-    possible = conflict - frame.item - safe
+    writes, same = structure.writes, structure.location
+    conflict = same.between(writes, everything) | same.between(everything, writes)
+    safe = structure.inclusive.between(structure.atomics, structure.atomics)
+    possible = conflict - structure.item - safe
     if possible.empty():
         return Relation(np.zeros_like(hb_at.rows))
     return possible - hb_at - hb_at.inverse()

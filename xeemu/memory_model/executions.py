@@ -17,50 +17,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from xeemu.errors import KernelArgumentError
 from xeemu.language.orders import ACQUIRING, RELEASING, SCOPES
-from xeemu.memory_model import axioms
-from xeemu.memory_model.axioms import Frame, Model
+from xeemu.memory_model import axioms, communication
+from xeemu.memory_model.axioms import EventStructure, Model
+from xeemu.memory_model.communication import Communication
+from xeemu.memory_model.events import Event
 from xeemu.memory_model.relations import Relation
 from xeemu.memory_model.statements import Location, Position, Statement
 
 MOST_EXECUTIONS = 2**20
-_MOST_WAYS = 2**15
 _CHUNK = 2**12
-
-
-@dataclasses.dataclass(frozen=True)
-class Event:
-    """Something that happens once in an execution: an access, a fence, one side of a barrier, or an initial value.
-
-    Attributes:
-      item: number of the work-item; None for an initial value.
-      index: number of the statement in the work-item, or of the location.
-      statement: what is executed; of a compare_exchange that fails, the load that it is. None for an initial value.
-      location: that is accessed; None for a fence.
-      reads, writes: whether it does.
-      side: of a barrier, `"arrive"` or `"leave"`; else empty.
-    """
-
-    item: int | None
-    index: int
-    statement: Statement | None
-    location: Location | None
-    reads: bool
-    writes: bool
-    side: str = ""
-
-    @property
-    def order(self) -> str:
-        """Its memory order; empty if it is a plain access."""
-        ordering = self.statement.ordering if self.statement else None
-        return ordering.order if ordering else ""
-
-    def __str__(self) -> str:
-        if self.statement is None:
-            assert self.location is not None
-            return f"{self.location.name} is {self.location.initial} at first"
-        return f"{self.statement}{f': {self.side}' if self.side else ''}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,13 +71,13 @@ class Path:
     Attributes:
       events: that are executed, initial values first, then by work-item.
       conditions: of each work-item's guards, whether they hold.
-      frame: their relations.
+      structure: their relations.
     """
 
     program: Program
     events: tuple[Event, ...]
     conditions: Mapping[tuple[tuple[str, int], ...], bool]
-    frame: Frame
+    structure: EventStructure
 
     @functools.cached_property
     def definitions(self) -> Mapping[str, int]:
@@ -143,20 +109,16 @@ def enumerate_all(program: Program) -> Iterator[Batch]:
     """
     found, count = [], 0
     for path in paths(program):
-        ways = [_ways(path, location) for location in program.locations]
+        ways = [communication.of_location(path.events, location) for location in program.locations]
         count += math.prod(len(way.rf) for way in ways)
         if count > MOST_EXECUTIONS:
-            raise _too_many(f"has more than {MOST_EXECUTIONS} candidate executions")
+            raise communication.too_many(f"has more than {MOST_EXECUTIONS} candidate executions")
         found.append((path, ways))
     for path, ways in found:
         sizes = tuple(len(way.rf) for way in ways)
         for start in range(0, math.prod(sizes), _CHUNK):
             numbers = np.arange(start, min(start + _CHUNK, math.prod(sizes)))
             yield _judged(path, ways, np.unravel_index(numbers, sizes))
-
-
-def _too_many(what: str) -> KernelArgumentError:
-    return KernelArgumentError(f"the program {what}; leave out accesses, or let fewer of them be to one location")
 
 
 # --- Paths ---
@@ -176,7 +138,7 @@ def paths(program: Program) -> Iterator[Path]:
         for done in itertools.product((False, True), repeat=len(attempted)):
             failed = {register for register, success in zip(attempted, done, strict=True) if not success}
             events = tuple(_events(program, conditions, failed))
-            yield Path(program, events, conditions, _frame(program, events))
+            yield Path(program, events, conditions, _structure(program, events))
 
 
 def _events(
@@ -197,7 +159,7 @@ def _events(
                 yield Event(item, index, statement, statement.location, statement.reads, statement.writes)
 
 
-def _frame(program: Program, events: Sequence[Event]) -> Frame:
+def _structure(program: Program, events: Sequence[Event]) -> EventStructure:
     def having(property_: Callable[[Event], object]) -> int:
         return sum(1 << k for k, e in enumerate(events) if property_(e))
 
@@ -209,7 +171,7 @@ def _frame(program: Program, events: Sequence[Event]) -> Frame:
         return having(lambda e: e.location == location), having(lambda e: _orders(e, location))
 
     later = Relation.of(itertools.combinations(range(len(events)), 2), len(events))
-    return Frame(
+    return EventStructure(
         sb=later & relating(lambda a, b: b.item is not None and a.item in (None, b.item)),
         item=relating(lambda a, b: a.item == b.item),
         location=relating(lambda a, b: a.location is not None and a.location == b.location),
@@ -273,90 +235,10 @@ def _turn(program: Program, barrier: Event) -> int:
     return sum(s.kind == "barrier" and s.group == barrier.statement.group for s in before)
 
 
-# --- Where reads read from, and the order of writes ---
-
-
-@dataclasses.dataclass(frozen=True)
-class _Ways:
-    """All that can happen at one location.
-
-    Attributes:
-      rf, mo: `[A, N]` rows of the relations.
-      source: `[A, N]` the event that each read of the location reads from; 0 elsewhere.
-      last: `[A]` the write of the final value.
-    """
-
-    rf: np.ndarray
-    mo: np.ndarray
-    source: np.ndarray
-    last: np.ndarray
-
-
-def _ways(path: Path, location: Location) -> _Ways:
-    events = path.events
-    accesses = [k for k, e in enumerate(events) if e.location == location]
-    by_item = [list(group) for _, group in itertools.groupby(accesses, key=lambda k: events[k].item)]
-    writers = [[k for k in item if events[k].writes] for item in by_item]
-    rf: list[np.ndarray] = []
-    mo: list[np.ndarray] = []
-    sources: list[list[int]] = []
-    last: list[int] = []
-    for later_writes in _interleavings(writers[1:]):
-        order = (*writers[0], *later_writes)
-        rank = {event: n for n, event in enumerate(order)}
-        choices = [tuple(itertools.islice(_readings(events, item, rank), _MOST_WAYS + 1)) for item in by_item]
-        later = Relation.of(itertools.combinations(order, 2), len(events)).rows
-        if len(rf) + math.prod(map(len, choices)) > _MOST_WAYS:
-            raise _too_many(f"accesses {location.name} in more than {_MOST_WAYS} candidate ways")
-        for chosen in itertools.product(*choices):
-            reading = [(order[n], read) for item in chosen for n, read in item]
-            source = {read: write for write, read in reading}
-            rf.append(Relation.of(reading, len(events)).rows)
-            mo.append(later)
-            sources.append([source.get(k, 0) for k in range(len(events))])
-            last.append(order[-1])
-    shape = (len(rf), len(events))
-    return _Ways(
-        np.array(rf, np.uint32).reshape(shape),
-        np.array(mo, np.uint32).reshape(shape),
-        np.array(sources, np.intp).reshape(shape),
-        np.array(last, np.intp),
-    )
-
-
-def _interleavings(sequences: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]]:
-    """All orders of some events that keep the order of each sequence."""
-    if not any(sequences):
-        yield ()
-    for n, sequence in enumerate(sequences):
-        if sequence:
-            rest = [*sequences[:n], sequence[1:], *sequences[n + 1 :]]
-            yield from ((sequence[0], *order) for order in _interleavings(rest))
-
-
-def _readings(
-    events: Sequence[Event], accesses: Sequence[int], rank: Mapping[int, int], seen: int = 0
-) -> Iterator[tuple[tuple[int, int], ...]]:
-    """What the reads of one work-item may see, which never goes back: pairs of a write's rank and the read."""
-    if not accesses:
-        yield ()
-        return
-    first, *rest = accesses
-    event = events[first]
-    if event.writes:
-        own = rank[first]
-        if event.item is None or seen < own:
-            reading = ((own - 1, first),) if event.reads else ()
-            yield from ((*reading, *more) for more in _readings(events, rest, rank, own))
-        return
-    for visible in range(seen, len(rank)):
-        yield from (((visible, first), *more) for more in _readings(events, rest, rank, visible))
-
-
 # --- Values ---
 
 
-def _judged(path: Path, ways: Sequence[_Ways], choice: Sequence[np.ndarray]) -> Batch:
+def _judged(path: Path, ways: Sequence[Communication], choice: Sequence[np.ndarray]) -> Batch:
     """The candidates of these numbers that have values, agree with the path and are consistent."""
     source = sum((way.source[n] for way, n in zip(ways, choice, strict=True)), np.zeros((1, len(path.events)), np.intp))
     read, written, valid = _values(path, source)
@@ -366,7 +248,7 @@ def _judged(path: Path, ways: Sequence[_Ways], choice: Sequence[np.ndarray]) -> 
         for name in ("rf", "mo")
     )
     last = np.stack([way.last[n] for way, n in zip(ways, choice, strict=True)], -1)
-    return Batch(path, axioms.judge(path.frame, rf, mo), read[valid], written[valid], last)
+    return Batch(path, axioms.judge(path.structure, rf, mo), read[valid], written[valid], last)
 
 
 def _values(path: Path, source: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

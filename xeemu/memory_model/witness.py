@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from xeemu.memory_model import page
-from xeemu.memory_model.executions import Batch, Event
+from xeemu.memory_model.events import Event
+from xeemu.memory_model.executions import Batch
 from xeemu.memory_model.relations import Relation
 
 _LEGEND = "rf: reads from, mo: overwrites, hb: happens after (the nearest events)"

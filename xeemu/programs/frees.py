@@ -18,7 +18,7 @@ from xeemu.frontends.hosting.machine import Machine
 from xeemu.frontends.hosting.memories import OWN, USM, Address, Memory
 from xeemu.frontends.hosting.ordering import Access
 from xeemu.frontends.hosting.words import Words
-from xeemu.frontends.tree import Place
+from xeemu.frontends.tree import SourceLocation
 from xeemu.programs import naming
 
 _ONCE = "Free it once, where it was last used."
@@ -100,7 +100,7 @@ class Frees:
         advice = "Copy by memmove, on the host, or through other memory: memcpy leaves that undefined."
         self._add(OVERLAPPING_COPY, name, head, {}, advice)
 
-    def _add(self, kind: str, name: str, head: str, places: dict[str, Place], advice: str) -> None:
+    def _add(self, kind: str, name: str, head: str, places: dict[str, SourceLocation], advice: str) -> None:
         here = self.machine.place
         sites = [naming.site(place) for place in (here, *places.values())]
         key = kind, name, tuple(sites)
@@ -113,20 +113,20 @@ class Frees:
 
     def leaks(self) -> Findings:
         """Notes of the USM that has not been freed, one for each line that has allocated some."""
-        counts: dict[Place, list[Memory]] = {}
+        counts: dict[SourceLocation, list[Memory]] = {}
         for memory in self.machine.heap:
             if memory.kind in USM and memory.freed is None and memory.made is not None:
                 counts.setdefault(memory.made, []).append(memory)
         return Findings([_leak(place, some, naming.name_of(self.machine, some[0])) for place, some in counts.items()])
 
 
-def _leak(place: Place, some: list[Memory], name: str) -> Finding:
+def _leak(place: SourceLocation, some: list[Memory], name: str) -> Finding:
     site, total = naming.site(place), sum(memory.size for memory in some)
     head = f"{NOTE}: {LEAK}: {total} bytes of {name or 'memory'} are never freed"
     text = f"{head}\n  allocated {site}\n  Free it by sycl::free(pointer, queue)."
     return Finding(LEAK, NOTE, "global", name, (site,), None, (), (), len(some), text)
 
 
-def _places(memory: Memory) -> dict[str, Place]:
+def _places(memory: Memory) -> dict[str, SourceLocation]:
     known = {"freed": memory.freed, "allocated": memory.made}
     return {what: place for what, place in known.items() if place is not None}

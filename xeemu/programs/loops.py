@@ -17,7 +17,7 @@ from xeemu.frontends.hosting.machine import Frame, Machine
 from xeemu.frontends.lowering import effects
 from xeemu.frontends.lowering import kernels as lowered
 from xeemu.frontends.lowering.memories import element
-from xeemu.frontends.tree import Function, Place, Program
+from xeemu.frontends.tree import Function, Program, SourceLocation
 from xeemu.language.dialect import SYCL_CPP
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
@@ -193,6 +193,6 @@ class _Carrying:
             memory = memories.get(finding.memory)
             if finding.kind == UNINITIALIZED_READ and memory is not None and finding.address is not None:
                 here = machine.place
-                machine.place = Place(self.made.place.file, finding.sites[0].line, 1)
+                machine.place = SourceLocation(self.made.place.file, finding.sites[0].line, 1)
                 self.reads.count(memory, finding.address[0] * sizes[finding.memory], finding.count)
                 machine.place = here

@@ -13,7 +13,7 @@ from xeemu.frontends.hosting import layouts
 from xeemu.frontends.hosting.machine import Machine
 from xeemu.frontends.hosting.memories import LOCAL, Memory
 from xeemu.frontends.hosting.unknowns import UNKNOWN
-from xeemu.frontends.tree import Place
+from xeemu.frontends.tree import SourceLocation
 from xeemu.frontends.types import Pointer, Record, Type
 from xeemu.language.source import Site
 from xeemu.plurals import counted
@@ -74,13 +74,13 @@ def _part(of: Type, at: int) -> str:
     return ""
 
 
-def origins(memory: Memory) -> Mapping[str, Place]:
+def origins(memory: Memory) -> Mapping[str, SourceLocation]:
     """Where a memory has been allocated, and where its contents have been discarded, as far as that is so."""
     known = {"allocated": memory.made, "discarded": memory.discarded}
     return {what: place for what, place in known.items() if place is not None}
 
 
-def site(place: Place) -> Site:
+def site(place: SourceLocation) -> Site:
     """A place of the program as findings have it."""
     return Site(place.file, place.line, linecache.getline(place.file, place.line).strip())
 

@@ -11,7 +11,7 @@ from xeemu.frontends.hosting.memories import LOCAL, Memory
 from xeemu.frontends.hosting.rewriting import Rewriter
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.lowering import effects
-from xeemu.frontends.tree import Expression, Function, Place, Statement, Variable
+from xeemu.frontends.tree import Expression, Function, SourceLocation, Statement, Variable
 from xeemu.frontends.types import Array, Field, Pointer, Record, Scalar, Type
 from xeemu.programs import scalar_replacement
 from xeemu.programs.launches import Pointed
@@ -97,7 +97,7 @@ class Outlined:
             self._draw()
 
     @property
-    def place(self) -> Place:
+    def place(self) -> SourceLocation:
         return self.form.loop.place
 
     def function(self) -> Function:
@@ -279,7 +279,7 @@ def _parts(loop: tree.Loop) -> Iterator[Any]:
 
 def _needs_host(node: Any) -> bool:
     """True of a part of a loop that does what a kernel cannot do."""
-    place = tree.Place("", 0, 0)
+    place = tree.SourceLocation("", 0, 0)
     around = Function("", (), types.VOID, place, False, read=lambda: tree.Block(place, (node,)))
     if any(isinstance(part, tree.Return | tree.Goto) for part in effects.nodes(node)):
         return True

@@ -8,7 +8,7 @@ from xeemu.frontends.hosting.buffers import BufferedMemory
 from xeemu.frontends.hosting.machine import Machine
 from xeemu.frontends.hosting.memories import DEVICE, Memory
 from xeemu.frontends.hosting.ordering import Access
-from xeemu.frontends.tree import Place
+from xeemu.frontends.tree import SourceLocation
 from xeemu.programs import naming
 from xeemu.programs.frees import Frees
 
@@ -31,7 +31,9 @@ class Races:
 
     machine: Machine
     frees: Frees
-    seen: dict[tuple[Place, Place, str], tuple[Access, Access, int]] = dataclasses.field(default_factory=dict)
+    seen: dict[tuple[SourceLocation, SourceLocation, str], tuple[Access, Access, int]] = dataclasses.field(
+        default_factory=dict
+    )
     over: bool = False
 
     def found(self, first: Access, second: Access) -> None:
@@ -98,7 +100,7 @@ def _finding(first: Access, second: Access, name: str, count: int) -> Finding:
     return Finding(DATA_RACE, ERROR, "global", name, sites, None, (), (), count, text)
 
 
-def _held_by(first: Access, second: Access, since: Place, name: str, count: int) -> Finding:
+def _held_by(first: Access, second: Access, since: SourceLocation, name: str, count: int) -> Finding:
     """The host's access to memory that a buffer has."""
     what = f"data race: the host {_does(second)} {name or 'memory'}"
     after = "" if first.by == BUFFER else f", after {first.by} has written to it"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from xeemu.faults.findings import ERROR, UNINITIALIZED_READ, Finding, Findings
 from xeemu.frontends.hosting.machine import Machine
 from xeemu.frontends.hosting.memories import Memory
-from xeemu.frontends.tree import Place
+from xeemu.frontends.tree import SourceLocation
 from xeemu.frontends.types import Type
 from xeemu.programs import naming
 
@@ -24,7 +24,7 @@ class Reads:
     """
 
     machine: Machine
-    seen: dict[tuple[Place, Memory], tuple[int, int]] = dataclasses.field(default_factory=dict)
+    seen: dict[tuple[SourceLocation, Memory], tuple[int, int]] = dataclasses.field(default_factory=dict)
 
     def missed(self, memory: Memory, at: int, of: Type) -> None:
         """The host reads a value that nobody has written."""
@@ -38,7 +38,7 @@ class Reads:
     def findings(self) -> list[Finding]:
         return [self._finding(place, memory, *seen) for (place, memory), seen in self.seen.items()]
 
-    def _finding(self, place: Place, memory: Memory, at: int, count: int) -> Finding:
+    def _finding(self, place: SourceLocation, memory: Memory, at: int, count: int) -> Finding:
         name, address, part = naming.part(self.machine, memory, at)
         origins = naming.origins(memory)
         sites = [naming.site(place), *map(naming.site, origins.values())]
@@ -48,13 +48,13 @@ class Reads:
         return Finding(UNINITIALIZED_READ, ERROR, "global", name, tuple(sites), address, (), (), count, text)
 
 
-def located(found: Findings, origins: Mapping[str, Mapping[str, Place]]) -> Findings:
+def located(found: Findings, origins: Mapping[str, Mapping[str, SourceLocation]]) -> Findings:
     """Findings of a launch in which uninitialised reads tell the origins of the memory, by parameters."""
     made = [_located(f, origins) for f in found]
     return Findings(made, found.proved, found.watched)
 
 
-def _located(finding: Finding, origins: Mapping[str, Mapping[str, Place]]) -> Finding:
+def _located(finding: Finding, origins: Mapping[str, Mapping[str, SourceLocation]]) -> Finding:
     places = origins.get(finding.memory)
     if finding.kind != UNINITIALIZED_READ or finding.space != "global" or not places:
         return finding
@@ -66,6 +66,6 @@ def _located(finding: Finding, origins: Mapping[str, Mapping[str, Place]]) -> Fi
     return dataclasses.replace(finding, sites=(*finding.sites, *sites), text=text)
 
 
-def _keep(origins: Mapping[str, Place]) -> list[str]:
+def _keep(origins: Mapping[str, SourceLocation]) -> list[str]:
     """What else to do where contents have been discarded."""
     return [f"  {_KEEP}"] if "discarded" in origins else []

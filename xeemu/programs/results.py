@@ -14,7 +14,7 @@ from xeemu.devices.device import Device
 from xeemu.errors import Error
 from xeemu.faults.checking import check
 from xeemu.faults.findings import Findings
-from xeemu.frontends.tree import Place
+from xeemu.frontends.tree import SourceLocation
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.programs import reads, summary
@@ -45,7 +45,7 @@ class Submitted:
     kernel: Kernel = dataclasses.field(repr=False)
     device: str | Device = dataclasses.field(repr=False)
     unset: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict, repr=False)
-    origins: Mapping[str, Mapping[str, Place]] = dataclasses.field(default_factory=dict, repr=False)
+    origins: Mapping[str, Mapping[str, SourceLocation]] = dataclasses.field(default_factory=dict, repr=False)
 
     @functools.cached_property
     def report(self) -> Report:

@@ -21,7 +21,7 @@ from xeemu.frontends.hosting.words import Outside
 from xeemu.frontends.lowering import kernels as lowered
 from xeemu.frontends.sycl import host, parameters
 from xeemu.frontends.sycl.entries import Entry
-from xeemu.frontends.tree import Function, Place, Program, Variable
+from xeemu.frontends.tree import Function, Program, SourceLocation, Variable
 from xeemu.frontends.types import Pointer, Record
 from xeemu.language.dialect import SYCL_CPP
 from xeemu.language.kernel import Kernel
@@ -348,7 +348,7 @@ def _accesses(submitted: Submitted, contents: Contents, changed: Any) -> list[Ac
     """What a launch does with memories that others may access, too."""
     assert submitted.kernel.interface is not None
     after = contents.changed(submitted.kernel.interface.written, changed)
-    place = Place(submitted.file, submitted.line, 1)
+    place = SourceLocation(submitted.file, submitted.line, 1)
     found = []
     for one, before in zip(contents.values, contents.arguments, strict=True):
         if isinstance(one, Pointed) and one.memory is not None:
@@ -358,7 +358,7 @@ def _accesses(submitted: Submitted, contents: Contents, changed: Any) -> list[Ac
     return found
 
 
-def _origins(values: Sequence[Any]) -> dict[str, Mapping[str, Place]]:
+def _origins(values: Sequence[Any]) -> dict[str, Mapping[str, SourceLocation]]:
     """Where the memories of parameters have been allocated, and their contents discarded, by the parameters' names."""
     pointed = ((v.variable.name, v.memory) for v in values if isinstance(v, Pointed))
     return {name: naming.origins(memory) for name, memory in pointed if memory is not None}

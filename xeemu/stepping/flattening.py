@@ -11,7 +11,7 @@ from jax import lax
 from xeemu.emission import exactness
 from xeemu.ir import control, evaluation, ops
 from xeemu.ir.program import Constant, Op, Region, Value
-from xeemu.knowledge import endings, lanewise
+from xeemu.knowledge import lanewise, termination
 from xeemu.language import collectives, separation, source
 from xeemu.language.collectives import Collective
 from xeemu.language.geometry import Geometry
@@ -394,7 +394,7 @@ class _Writer:
         outputs = self.body(loop.body, [*seen, *carries])
         self.close(_moves(carries, outputs))
         self.append(Jump(head))
-        site = None if endings.surely_ends(loop) else source.of_op(op)
+        site = None if termination.surely_ends(loop) else source.of_op(op)
         self.steps[test] = Branch(_value(goes_on), (self.here(), test + 1), site)
         return carries
 

@@ -6,7 +6,7 @@ from typing import Any
 from xeemu.frontends import refusals
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
-from xeemu.frontends.tree import Place
+from xeemu.frontends.tree import SourceLocation
 
 
 class Bases:
@@ -24,7 +24,7 @@ class Bases:
         named = self._seen.setdefault(declaration.spelling, {})
         named.setdefault(_arguments(declaration), declaration.type.get_canonical())
 
-    def of(self, declaration: Cursor, place: Place) -> list[Any]:
+    def of(self, declaration: Cursor, place: SourceLocation) -> list[Any]:
         """The types (clang's) of a class's bases, in their order."""
         if clang.kind(declaration) == "UNION_DECL":
             return []
@@ -42,7 +42,7 @@ class Bases:
                 found.append(self._instance(base, given, declaration, place))
         return found
 
-    def _instance(self, base: Cursor, given: dict[str, str], declaration: Cursor, place: Place) -> Any:
+    def _instance(self, base: Cursor, given: dict[str, str], declaration: Cursor, place: SourceLocation) -> Any:
         """A base of an instance of a template."""
         of = base.type.get_canonical()
         if of.get_size() >= 0:  # the same for all instances

@@ -10,7 +10,7 @@ from xeemu.frontends.cplusplus.records import is_reference
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.parsing.literals import number
-from xeemu.frontends.tree import Expression, Place, Variable
+from xeemu.frontends.tree import Expression, SourceLocation, Variable
 
 
 def is_binding(cursor: Cursor) -> bool:
@@ -32,7 +32,7 @@ def variables(body: Body, cursor: Cursor) -> Iterator[Variable]:
         body.given[clang.key(declared)] = _part(whole, declared, k, place)
 
 
-def _part(whole: Expression, declared: Cursor, k: int, place: Place) -> Expression:
+def _part(whole: Expression, declared: Cursor, k: int, place: SourceLocation) -> Expression:
     if isinstance(whole.type, types.Record):
         return _of_class(whole, declared, k, place)
     if isinstance(whole.type, types.Array):
@@ -40,7 +40,7 @@ def _part(whole: Expression, declared: Cursor, k: int, place: Place) -> Expressi
     raise refusals.at(place, f"parts of a {whole.type}; name its members")
 
 
-def _of_class(whole: Expression, declared: Cursor, k: int, place: Place) -> Expression:
+def _of_class(whole: Expression, declared: Cursor, k: int, place: SourceLocation) -> Expression:
     """A part of a class; of one with functions `get` of its own only where its members are known to be the parts."""
     assert isinstance(whole.type, types.Record)
     with_get = "tuple_element" in declared.type.spelling

@@ -10,10 +10,10 @@ from xeemu.frontends.cplusplus.options import is_header
 from xeemu.frontends.cplusplus.records import Records
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
-from xeemu.frontends.tree import Expression, Function, Place, Variable
+from xeemu.frontends.tree import Expression, Function, SourceLocation, Variable
 from xeemu.frontends.types import Type
 
-NOWHERE = Place("", 0, 0)
+NOWHERE = SourceLocation("", 0, 0)
 """The place of what is written in our own headers: it has that of the call in the user's file."""
 
 
@@ -47,9 +47,9 @@ class Body:
     variables: dict[int, Variable] = dataclasses.field(default_factory=dict)
     given: dict[int, Expression] = dataclasses.field(default_factory=dict)
     scopes: dict[int, Cursor] = dataclasses.field(default_factory=dict)
-    place: Place = NOWHERE
+    place: SourceLocation = NOWHERE
 
-    def at(self, cursor: Cursor) -> Place:
+    def at(self, cursor: Cursor) -> SourceLocation:
         """A cursor's place in the user's file."""
         found = clang.place(cursor, self.files)
         if found.line and not is_header(found.file):

@@ -19,7 +19,7 @@ from xeemu.frontends.cplusplus.records import is_reference
 from xeemu.frontends.parsing import clang, substitutes
 from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.parsing.literals import number
-from xeemu.frontends.tree import Expression, Function, Place
+from xeemu.frontends.tree import Expression, Function, SourceLocation
 
 _METHODS = ("CXX_METHOD", "CONVERSION_FUNCTION")
 _KEPT = ("launch", "launch_task", "kernel_body", "task_body")
@@ -56,7 +56,7 @@ def ends(body: Body, of: types.Type) -> bool:
     return any(name in body.records.ending for name in types.classes(of))
 
 
-def _ended(body: Body, cursor: Cursor, place: Place) -> Expression:
+def _ended(body: Body, cursor: Cursor, place: SourceLocation) -> Expression:
     """A call of a destructor."""
     pointer = _object(body, clang.children(cursor)[0])
     assert isinstance(pointer.type, types.Pointer)
@@ -71,7 +71,7 @@ def _copies(operator: Cursor) -> bool:
     return bool(parameter.kind.name == "LVALUEREFERENCE")
 
 
-def _direct(body: Body, cursor: Cursor, callee: Cursor, place: Place) -> Expression:
+def _direct(body: Body, cursor: Cursor, callee: Cursor, place: SourceLocation) -> Expression:
     """A call of a function, method or operator that is known."""
     known = clang.evaluated(cursor) if callee.spelling.startswith("__builtin_") else None
     of = body.records.type(callee.result_type, cursor, place)
@@ -92,7 +92,7 @@ def _direct(body: Body, cursor: Cursor, callee: Cursor, place: Place) -> Express
     return called(callee.spelling, of, place, arguments, function)
 
 
-def _pointed(body: Body, cursor: Cursor, place: Place) -> Expression:
+def _pointed(body: Body, cursor: Cursor, place: SourceLocation) -> Expression:
     """A call through a pointer to a function."""
     first = clang.children(cursor)[0]
     of = first.type.get_canonical()
@@ -119,7 +119,7 @@ def _given_object(first: Expression, callee: Cursor) -> Expression | None:
 
 
 def called(
-    name: str, of: types.Type, place: Place, arguments: list[Expression], function: Function | None
+    name: str, of: types.Type, place: SourceLocation, arguments: list[Expression], function: Function | None
 ) -> Expression:
     """A call; one of a function of our headers that is one expression is that expression."""
     if function is None and name.startswith("__builtin_"):
@@ -131,7 +131,7 @@ def called(
     return tree.Call(of, place, name, tuple(arguments), function)
 
 
-def _expanded(name: str, function: Function, arguments: list[Expression], place: Place) -> Expression | None:
+def _expanded(name: str, function: Function, arguments: list[Expression], place: SourceLocation) -> Expression | None:
     try:
         return substitution.expanded(function, arguments, place)
     except refusals.Unplaced as error:

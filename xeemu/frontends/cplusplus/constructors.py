@@ -10,25 +10,25 @@ from xeemu.frontends.cplusplus.lvalues import converted
 from xeemu.frontends.cplusplus.options import is_header
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
-from xeemu.frontends.tree import Expression, Place
+from xeemu.frontends.tree import Expression, SourceLocation
 from xeemu.frontends.types import Type
 
 _EMPTY = ("INIT_LIST_EXPR", "UNEXPOSED_EXPR", "ParenListExpr", "TYPE_REF")
 
 
-def called(body: Body, cursor: Cursor, callee: Cursor, place: Place) -> Expression:
+def called(body: Body, cursor: Cursor, callee: Cursor, place: SourceLocation) -> Expression:
     """An object that is made, or an array of them."""
     return _repeated(expressions.type_of(body, cursor), lambda of: _called(body, cursor, callee, of, place), place)
 
 
-def _repeated(of: Type, made: Callable[[Type], Expression], place: Place) -> Expression:
+def _repeated(of: Type, made: Callable[[Type], Expression], place: SourceLocation) -> Expression:
     """An object, or an array of ones that are made alike."""
     if not isinstance(of, types.Array):
         return made(of)
     return tree.Initializer(of, place, (_repeated(of.element, made, place),) * of.count)
 
 
-def _called(body: Body, cursor: Cursor, callee: Cursor, of: Type, place: Place) -> Expression:
+def _called(body: Body, cursor: Cursor, callee: Cursor, of: Type, place: SourceLocation) -> Expression:
     given = list(cursor.get_arguments())
     if is_implicit(callee) and (callee.is_copy_constructor() or callee.is_move_constructor()):
         value = converted(expressions.read(body, given[0]), of)
@@ -42,7 +42,7 @@ def _called(body: Body, cursor: Cursor, callee: Cursor, of: Type, place: Place) 
     return _made(body, given, callee, of, place)
 
 
-def _made(body: Body, given: list[Cursor], callee: Cursor, of: Type, place: Place) -> Expression:
+def _made(body: Body, given: list[Cursor], callee: Cursor, of: Type, place: SourceLocation) -> Expression:
     function = body.function(callee)
     parameters = list(callee.type.get_canonical().argument_types())
     given = [*given, *(calls.default(callee, k, body) for k in range(len(given), len(parameters)))]
@@ -50,7 +50,7 @@ def _made(body: Body, given: list[Cursor], callee: Cursor, of: Type, place: Plac
     return calls.called(str(of), of, place, arguments, function)
 
 
-def _inherited(body: Body, callee: Cursor, place: Place) -> Cursor | None:
+def _inherited(body: Body, callee: Cursor, place: SourceLocation) -> Cursor | None:
     """The constructor of a base class that a class has by `using`."""
     parent = callee.semantic_parent
     if clang.template(parent) is not None or callee.spelling in (parent.spelling, ""):
@@ -71,7 +71,7 @@ def _signature(callee: Cursor) -> list[str]:
     return [a.spelling for a in callee.type.get_canonical().argument_types()]
 
 
-def _of_base(body: Body, cursor: Cursor, callee: Cursor, of: Type, place: Place) -> Expression:
+def _of_base(body: Body, cursor: Cursor, callee: Cursor, of: Type, place: SourceLocation) -> Expression:
     """An object whose base class's constructor is called; its own members have their defaults."""
     assert isinstance(of, types.Record)
     base = base_name(callee.semantic_parent.type)
@@ -83,7 +83,7 @@ def _of_base(body: Body, cursor: Cursor, callee: Cursor, of: Type, place: Place)
     return objects.made(of, place, members)
 
 
-def default(body: Body, cursor: Cursor, of: Type, place: Place) -> Expression:
+def default(body: Body, cursor: Cursor, of: Type, place: SourceLocation) -> Expression:
     """An object whose class has no constructor of its own."""
     if not isinstance(of, types.Record):
         return tree.Initializer(of, place, ())
@@ -113,7 +113,7 @@ def without_arguments(body: Body, declaration: Cursor, of: types.Record) -> Expr
     return _made(body, [], callee, of, body.place)
 
 
-def of_items(body: Body, items: list[Cursor], of: types.Record, place: Place) -> Expression | None:
+def of_items(body: Body, items: list[Cursor], of: types.Record, place: SourceLocation) -> Expression | None:
     """An object by the constructor that takes the items of a list; None where its class has none of its own.
 
     The parser shows lists as they are written, without the constructors that their items are given to.

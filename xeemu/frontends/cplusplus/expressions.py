@@ -137,7 +137,7 @@ def member(body: Body, cursor: Cursor) -> Expression:
     return dereferenced(field) if is_reference(declared.type) else field
 
 
-def field_of(base: Expression, spelling: str, place: tree.Place) -> Expression:
+def field_of(base: Expression, spelling: str, place: tree.SourceLocation) -> Expression:
     """A field of a class, through its bases and nameless parts."""
     path = layouts.path(base.type, spelling)
     if not path:

@@ -11,7 +11,7 @@ from xeemu.frontends.cplusplus.records import is_reference
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.parsing.literals import number
-from xeemu.frontends.tree import Expression, Place
+from xeemu.frontends.tree import Expression, SourceLocation
 from xeemu.frontends.types import Type
 
 
@@ -50,7 +50,7 @@ def listed(body: Body, cursor: Cursor, of: Type) -> Expression:
     return _filled(body, left, of, cursor, place)
 
 
-def _constructed(body: Body, parts: list[Cursor], of: types.Record, place: Place) -> Expression | None:
+def _constructed(body: Body, parts: list[Cursor], of: types.Record, place: SourceLocation) -> Expression | None:
     """An object by a constructor of its class; None where that has none of its own."""
     if parts:
         return constructors.of_items(body, parts, of, place)
@@ -58,7 +58,7 @@ def _constructed(body: Body, parts: list[Cursor], of: types.Record, place: Place
     return None if declaration is None else constructors.without_arguments(body, declaration, of)
 
 
-def _filled(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Place) -> Expression:
+def _filled(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: SourceLocation) -> Expression:
     """An array or record of the next items of a list, which are taken from it."""
     if isinstance(of, types.Array):
         items: list[Expression] = []
@@ -117,7 +117,7 @@ def _designated(cursor: Cursor) -> str:
     return first.spelling if first is not None and clang.kind(first) == "MEMBER_REF" else ""
 
 
-def _next(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: Place) -> Expression:
+def _next(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: SourceLocation) -> Expression:
     from xeemu.frontends.cplusplus import copies
 
     first = left[0]

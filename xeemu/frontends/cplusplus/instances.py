@@ -11,7 +11,7 @@ from xeemu.frontends.cplusplus.options import is_header
 from xeemu.frontends.cplusplus.records import Records, is_reference
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
-from xeemu.frontends.tree import Expression, Function, Place, Variable
+from xeemu.frontends.tree import Expression, Function, SourceLocation, Variable
 
 FUNCTIONS = ("FUNCTION_DECL", "CXX_METHOD", "CONVERSION_FUNCTION", "CONSTRUCTOR")
 
@@ -80,7 +80,7 @@ class Instances:
         read = (lambda: constructors.block(body, cursor, result)) if constructor else (lambda: self._body(body, cursor))
         return Function(_named(cursor), tuple(parameters), result, place, False, read=read)
 
-    def body(self, cursor: Cursor, place: Place) -> Body:
+    def body(self, cursor: Cursor, place: SourceLocation) -> Body:
         """The state of reading a function."""
         closure = self.closure(cursor)
         reference = clang.kind(cursor) != "CONSTRUCTOR" and is_reference(cursor.result_type)
@@ -99,7 +99,7 @@ class Instances:
         parent = cursor.semantic_parent
         return self.records.type(parent.type.get_canonical(), parent, self._place(cursor))
 
-    def _place(self, cursor: Cursor) -> Place:
+    def _place(self, cursor: Cursor) -> SourceLocation:
         place = clang.place(cursor, self.files)
         return NOWHERE if is_header(place.file) else place
 
@@ -128,7 +128,7 @@ class Instances:
             self._outer[key] = Variable(name, of, space, place, read)
         return self._outer[key]
 
-    def body_outside(self, place: Place) -> Body:
+    def body_outside(self, place: SourceLocation) -> Body:
         """The state of reading what is in no function."""
         return Body(self.records, self.function, self.method, self.outer, self.files, place=place)
 

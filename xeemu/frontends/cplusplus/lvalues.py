@@ -3,7 +3,7 @@
 from xeemu.frontends import tree, types
 from xeemu.frontends.callees import TEMPORARY
 from xeemu.frontends.parsing.literals import number, zero
-from xeemu.frontends.tree import Expression, Place, Variable
+from xeemu.frontends.tree import Expression, SourceLocation, Variable
 from xeemu.frontends.types import Type
 
 
@@ -15,7 +15,7 @@ def dereferenced(pointer: Expression) -> Expression:
     return tree.Unary(pointer.type.pointee, pointer.place, "*", pointer)
 
 
-def member(of: Type, place: Place, base: Expression, name: str) -> Expression:
+def member(of: Type, place: SourceLocation, base: Expression, name: str) -> Expression:
     """A field of a record; of one that is given by its fields that one."""
     listed = given(base)
     if listed is not None and isinstance(base.type, types.Record) and not base.type.union:
@@ -25,7 +25,7 @@ def member(of: Type, place: Place, base: Expression, name: str) -> Expression:
     return tree.Member(of, place, base, name, False)
 
 
-def subscript(of: Type, place: Place, base: Expression, index: Expression) -> Expression:
+def subscript(of: Type, place: SourceLocation, base: Expression, index: Expression) -> Expression:
     """An element; of an array that is given by its elements that one, where the index is a constant."""
     listed = given(base) if isinstance(index, tree.Constant) and isinstance(base.type, types.Array) else None
     if listed is not None and isinstance(index, tree.Constant) and isinstance(base.type, types.Array):

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Mapping
 from xeemu.frontends import tree, types
 from xeemu.frontends.lowering import effects
 from xeemu.frontends.parsing.literals import number, zero
-from xeemu.frontends.tree import Expression, Place, Statement, Variable
+from xeemu.frontends.tree import Expression, SourceLocation, Statement, Variable
 
 
-def made(of: types.Record, place: Place, read: Callable[[Expression], Mapping[str, Expression]]) -> Expression:
+def made(of: types.Record, place: SourceLocation, read: Callable[[Expression], Mapping[str, Expression]]) -> Expression:
     """An object; `read` gives the fields' values where the object is that expression. Those left out are zero."""
     whole = Variable("<object>", of, "private", place, lambda: tree.Initializer(of, place, zeros))
     name = tree.Name(of, place, whole)

@@ -10,7 +10,7 @@ from xeemu.frontends.cplusplus.lvalues import address, dereferenced, is_lvalue, 
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.parsing.literals import number
-from xeemu.frontends.tree import Expression, Place, Statement, Variable
+from xeemu.frontends.tree import Expression, SourceLocation, Statement, Variable
 
 _Reader = Callable[[Body, Cursor], Statement]
 
@@ -145,7 +145,7 @@ def _extent(body: Body, declared: Cursor, over: Cursor) -> _Extent | _Iterators:
     return dataclasses.replace(found, before=(tree.Declaration(place, (kept,)), *found.before))
 
 
-def _of_list(body: Body, over: Cursor, items: list[Cursor], place: Place) -> _Extent:
+def _of_list(body: Body, over: Cursor, items: list[Cursor], place: SourceLocation) -> _Extent:
     """A list in braces, as an array."""
     values = [expressions.read(body, item) for item in items]
     of = types.Array(values[0].type, len(values))

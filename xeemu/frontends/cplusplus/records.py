@@ -9,7 +9,7 @@ from xeemu.frontends.cplusplus.closures import Closure, closure, record
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.parsing.layouts import Layouts
-from xeemu.frontends.tree import Place
+from xeemu.frontends.tree import SourceLocation
 from xeemu.frontends.types import Type
 
 _CHARACTERS = {"WCHAR": types.INT, "CHAR16": types.USHORT, "CHAR32": types.UINT}
@@ -55,7 +55,7 @@ class Records(Layouts):
             self.closures[key] = closure(cursor)
         return self.closures[key]
 
-    def _read(self, of: Any, cursor: Cursor, place: Place) -> Type:
+    def _read(self, of: Any, cursor: Cursor, place: SourceLocation) -> Type:
         kind = of.kind.name
         if kind in _REFERENCES:
             return self._pointer(of, cursor, place)
@@ -71,19 +71,19 @@ class Records(Layouts):
             raise refusals.at(place, f"the type {of.spelling}, which clang has not made out here")
         return super()._read(of, cursor, place)
 
-    def _pointer(self, of: Any, cursor: Cursor, place: Place) -> Type:
+    def _pointer(self, of: Any, cursor: Cursor, place: SourceLocation) -> Type:
         to = of.get_pointee()
         if to.get_canonical().kind.name in _FUNCTIONS:
             return types.Opaque("a function")
         const = bool(to.get_canonical().is_const_qualified())
         return types.Pointer(self.type(to, cursor, place), "generic", const)
 
-    def decayed(self, of: Any, cursor: Cursor, place: Place) -> types.Pointer:
+    def decayed(self, of: Any, cursor: Cursor, place: SourceLocation) -> types.Pointer:
         """A pointer to the elements of an array type of clang's."""
         element = of.element_type.get_canonical()
         return types.Pointer(self.type(element, cursor, place), "generic", bool(element.is_const_qualified()))
 
-    def _record(self, of: Any, place: Place) -> Type:
+    def _record(self, of: Any, place: SourceLocation) -> Type:
         declaration = of.get_declaration()
         key = clang.key(declaration)
         if key in self._open:
@@ -98,10 +98,10 @@ class Records(Layouts):
                 self.refused.add(made.name)
         return made
 
-    def _closure(self, closure: Closure, place: Place) -> Type:
+    def _closure(self, closure: Closure, place: SourceLocation) -> Type:
         return record(closure, [self.captured(c.cursor, c.reference, place) for c in closure.captures.values()])
 
-    def captured(self, declared: Cursor, reference: bool, place: Place) -> Type:
+    def captured(self, declared: Cursor, reference: bool, place: SourceLocation) -> Type:
         """The type of a closure's field."""
         of = declared.type
         if is_reference(of):

@@ -7,7 +7,7 @@ from xeemu.frontends import refusals, tree, types
 from xeemu.frontends.callees import COPY, DESTROY, MOVE, POINTED, SIZED_LATE, VIRTUAL
 from xeemu.frontends.cplusplus import specializations
 from xeemu.frontends.lowering import effects
-from xeemu.frontends.tree import Function, Place, Variable
+from xeemu.frontends.tree import Function, SourceLocation, Variable
 
 _HEAP = "declare an array, or a local_accessor"
 _OF_THE_HOST = {
@@ -56,7 +56,7 @@ class _Check:
     done: set[Function] = dataclasses.field(default_factory=set)
     path: list[Function] = dataclasses.field(default_factory=list)
 
-    def function(self, function: Function, place: Place) -> None:
+    def function(self, function: Function, place: SourceLocation) -> None:
         """Checks a function that is called at a place of the user's."""
         self.path.append(function)
         try:
@@ -87,7 +87,7 @@ class _Check:
                 hint = "write what it does as a function, and call it at the end"
                 raise refusals.at(variable.place, f"an object of {name}, whose destructor has statements; {hint}")
 
-    def _call(self, node: tree.Call, place: Place) -> None:
+    def _call(self, node: tree.Call, place: SourceLocation) -> None:
         if node.function is None:
             if node.name in _OF_THE_HOST:
                 raise refusals.at(place, self._inside(place) + _OF_THE_HOST[node.name])
@@ -101,7 +101,7 @@ class _Check:
         elif node.function not in self.done:
             self.function(node.function, place)
 
-    def _inside(self, place: Place) -> str:
+    def _inside(self, place: SourceLocation) -> str:
         """The function of a header that the user calls, before what is wrong in it."""
         ours = [f.name for f in self.path if not f.place.line]
         return f"{ours[0]}: " if ours else ""

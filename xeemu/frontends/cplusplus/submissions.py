@@ -8,7 +8,7 @@ from xeemu.frontends.cplusplus.instances import FUNCTIONS, Instances
 from xeemu.frontends.cplusplus.options import is_header
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
-from xeemu.frontends.tree import Place
+from xeemu.frontends.tree import SourceLocation
 
 _SCOPES = ("NAMESPACE", "LINKAGE_SPEC", "STRUCT_DECL", "CLASS_DECL", "UNEXPOSED_DECL")
 _ENTRIES = ("kernel_body", "task_body")
@@ -32,7 +32,7 @@ class Submission:
     cursor: Cursor
     name: str
     enclosing: str
-    place: Place
+    place: SourceLocation
     scopes: tuple[Cursor, ...] = ()
 
     @property
@@ -83,8 +83,8 @@ class _Survey:
         for cursor in functions(instances):
             self._visit(cursor, clang.place(cursor, instances.files))
 
-    def _visit(self, cursor: Cursor, place: Place) -> None:
-        pending: list[tuple[Cursor, tuple[Cursor, ...], Place]] = [(cursor, (), place)]
+    def _visit(self, cursor: Cursor, place: SourceLocation) -> None:
+        pending: list[tuple[Cursor, tuple[Cursor, ...], SourceLocation]] = [(cursor, (), place)]
         while pending:
             function, scopes, at = pending.pop()
             if int(function.hash) in self._seen:
@@ -96,8 +96,8 @@ class _Survey:
             pending += reversed(list(self._calls(function, scopes, at, ours)))
 
     def _calls(
-        self, function: Cursor, scopes: tuple[Cursor, ...], at: Place, ours: bool
-    ) -> Iterator[tuple[Cursor, tuple[Cursor, ...], Place]]:
+        self, function: Cursor, scopes: tuple[Cursor, ...], at: SourceLocation, ours: bool
+    ) -> Iterator[tuple[Cursor, tuple[Cursor, ...], SourceLocation]]:
         """The functions that one calls, with where the user's file does so; notes lambdas and kernels."""
         for part in clang.parts(function, _FOLLOWED):
             if clang.kind(part) == "LAMBDA_EXPR":
@@ -118,7 +118,7 @@ class _Survey:
                 self._note(definition, scopes, where)
             yield definition, scopes, where
 
-    def _note(self, cursor: Cursor, scopes: tuple[Cursor, ...], place: Place) -> None:
+    def _note(self, cursor: Cursor, scopes: tuple[Cursor, ...], place: SourceLocation) -> None:
         if int(cursor.hash) not in self.found:
             enclosing = next((s for s in scopes if s.spelling != "operator()"), None)
             name = "" if enclosing is None else called(enclosing)

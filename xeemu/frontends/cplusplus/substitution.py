@@ -10,7 +10,7 @@ from typing import Any
 from xeemu.frontends import callees, tree, types
 from xeemu.frontends.cplusplus.bodies import NOWHERE
 from xeemu.frontends.cplusplus.lvalues import address, converted, dereferenced, is_simple, member, subscript, temporary
-from xeemu.frontends.tree import Expression, Function, Place, Statement, Variable
+from xeemu.frontends.tree import Expression, Function, SourceLocation, Statement, Variable
 
 _MOST_NODES = 64
 _PARTS: dict[type, tuple[str, ...]] = {
@@ -26,7 +26,7 @@ _PARTS: dict[type, tuple[str, ...]] = {
 }
 
 
-def expanded(function: Function, arguments: list[Expression], place: Place) -> Expression | None:
+def expanded(function: Function, arguments: list[Expression], place: SourceLocation) -> Expression | None:
     """The expression that a call stands for; None where the call has to stay one."""
     value = _single(function)
     if value is None:
@@ -123,7 +123,7 @@ class _Copy:
     """Copies an expression with arguments for parameters, at the place of a call."""
 
     given: Mapping[Variable, Expression]
-    place: Place
+    place: SourceLocation
 
     def of(self, node: Expression) -> Expression:
         match node:
@@ -146,11 +146,11 @@ class _Copy:
         parts: dict[str, Any] = {part: self.of(getattr(node, part)) for part in _PARTS[type(node)]}
         return dataclasses.replace(node, place=self._at(node), **parts)
 
-    def _at(self, node: Expression) -> Place:
+    def _at(self, node: Expression) -> SourceLocation:
         return self.place if node.place == NOWHERE else node.place
 
 
-def _direct(node: tree.Call, place: Place, arguments: tuple[Expression, ...]) -> Expression:
+def _direct(node: tree.Call, place: SourceLocation, arguments: tuple[Expression, ...]) -> Expression:
     """A call with other arguments; one through a pointer to a function that is known is one of that function."""
     if node.name == callees.POINTED and isinstance(arguments[0], tree.Callee):
         callee = arguments[0]

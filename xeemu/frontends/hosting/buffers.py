@@ -6,7 +6,7 @@ from typing import Any
 from xeemu.frontends.hosting.memories import Memory
 from xeemu.frontends.hosting.ordering import Access
 from xeemu.frontends.hosting.unknowns import UNKNOWN
-from xeemu.frontends.tree import Place
+from xeemu.frontends.tree import SourceLocation
 
 
 @dataclasses.dataclass(eq=False)
@@ -21,9 +21,9 @@ class BufferedMemory:
       late: what a command does with it that waits for the end of a host accessor.
     """
 
-    place: Place | None = None
+    place: SourceLocation | None = None
     buffers: int = 0
-    views: list[tuple[Place, bool]] = dataclasses.field(default_factory=list)
+    views: list[tuple[SourceLocation, bool]] = dataclasses.field(default_factory=list)
     written: Access | None = None
     late: Access | None = None
 
@@ -34,7 +34,7 @@ class Buffers:
 
     known: dict[Memory, BufferedMemory] = dataclasses.field(default_factory=dict)
 
-    def begin(self, memory: Memory, place: Place) -> BufferedMemory:
+    def begin(self, memory: Memory, place: SourceLocation) -> BufferedMemory:
         """One more buffer has a memory."""
         held = self.known.setdefault(memory, BufferedMemory())
         held.place = held.place or place
@@ -51,7 +51,7 @@ class Buffers:
             held.place = held.written = None
         return held.buffers == 0
 
-    def view(self, memory: Memory, place: Place, writes: bool) -> None:
+    def view(self, memory: Memory, place: SourceLocation, writes: bool) -> None:
         """A host accessor begins."""
         self.known.setdefault(memory, BufferedMemory()).views.append((place, writes))
 
@@ -64,7 +64,7 @@ class Buffers:
                 held.late = held.late if held.views else None
                 return
 
-    def viewed(self, memory: Memory, writes: bool) -> Place | None:
+    def viewed(self, memory: Memory, writes: bool) -> SourceLocation | None:
         """Where the host accessor begins for whose end a command has to wait; None if it need not."""
         held = self.known.get(memory)
         return next((place for place, other in held.views if writes or other), None) if held is not None else None

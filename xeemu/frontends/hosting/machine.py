@@ -26,7 +26,7 @@ from xeemu.frontends.hosting.memories import (
 )
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.hosting.words import Words
-from xeemu.frontends.tree import Function, Place, Variable
+from xeemu.frontends.tree import Function, SourceLocation, Variable
 from xeemu.frontends.types import Type
 
 Frame: TypeAlias = dict[Any, Any]
@@ -34,7 +34,7 @@ Frame: TypeAlias = dict[Any, Any]
 Value: TypeAlias = Callable[[Frame], Any]
 """An expression, ready to be computed."""
 RESULT = "result"
-NOWHERE = Place("", 0, 0)
+NOWHERE = SourceLocation("", 0, 0)
 _DEEPEST = 200
 _LARGEST = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
 
@@ -123,7 +123,7 @@ class Machine:
     named: dict[str, tuple[Type, Memory]] = dataclasses.field(default_factory=dict)
     registry: Registry = dataclasses.field(default_factory=Registry)
     journal: Journal = dataclasses.field(default_factory=Journal)
-    place: Place = dataclasses.field(default=NOWHERE)
+    place: SourceLocation = dataclasses.field(default=NOWHERE)
     stack: list[tuple[Function, Frame]] = dataclasses.field(default_factory=list)
     steps: int = 0
     allocated: int = 0
@@ -131,7 +131,7 @@ class Machine:
     limit: int | None = None
     quiet: bool = False
     output: list[str] = dataclasses.field(default_factory=list)
-    discarded: Place | None = None
+    discarded: SourceLocation | None = None
     failed: list[Exception] = dataclasses.field(default_factory=list)
     destructor: Callable[[Type], Function | None] = dataclasses.field(default=lambda _: None)
     destructors: dict[Type, Function] = dataclasses.field(default_factory=dict)
@@ -276,5 +276,5 @@ class Machine:
         what = "a pointer that nobody has set" if pointer is UNKNOWN else "a null pointer"
         raise self.refuse(f"the host uses {what}")
 
-    def refuse(self, message: str, place: Place | None = None) -> KernelError:
+    def refuse(self, message: str, place: SourceLocation | None = None) -> KernelError:
         return refusals.at(place if place is not None and place.line else self.place, message)

@@ -14,7 +14,7 @@ import numpy as np
 from xeemu.frontends import types
 from xeemu.frontends.hosting import layouts, scalars
 from xeemu.frontends.hosting.unknowns import UNKNOWN
-from xeemu.frontends.tree import Place
+from xeemu.frontends.tree import SourceLocation
 from xeemu.frontends.types import Scalar, Type
 
 HOST, DEVICE, SHARED, LOCAL, OWN = range(5)
@@ -44,9 +44,9 @@ class Memory(abc.ABC):
         self.size, self.kind = size, kind
         self.element: Type | None = None
         self.number = self.context = 0
-        self.made: Place | None = None
-        self.freed: Place | None = None
-        self.discarded: Place | None = None
+        self.made: SourceLocation | None = None
+        self.freed: SourceLocation | None = None
+        self.discarded: SourceLocation | None = None
 
     @abc.abstractmethod
     def get(self, at: Any, of: Type) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 
 from xeemu.frontends.hosting.memories import Memory
 from xeemu.frontends.hosting.unknowns import UNKNOWN
-from xeemu.frontends.tree import Place
+from xeemu.frontends.tree import SourceLocation
 
 _WINDOW = 256
 """The last commands that are compared with a new one; those before are taken to be over."""
@@ -31,12 +31,12 @@ class Access:
 
     name: str
     by: str
-    place: Place
+    place: SourceLocation
     memory: Memory
     writes: bool
     at: int = 0
     contents: tuple[Any, Any] | None = None
-    since: Place | None = None
+    since: SourceLocation | None = None
 
     def changed(self) -> np.ndarray | None:
         """Which bytes have been changed; None where that is not known."""
@@ -58,7 +58,7 @@ class Block:
 
     memory: Memory
     writes: bool
-    place: Place
+    place: SourceLocation
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ class Discard:
     memory: Memory
     at: int
     size: int
-    place: Place
+    place: SourceLocation
 
     def apply(self) -> None:
         """From now on nobody has written these bytes."""
@@ -95,7 +95,7 @@ class Command:
 
     number: int
     queue: Any
-    place: Place
+    place: SourceLocation
     before: set[int] = dataclasses.field(default_factory=set)
     uses: list[tuple[Memory, bool]] = dataclasses.field(default_factory=list)
     launched: list[Any] = dataclasses.field(default_factory=list)

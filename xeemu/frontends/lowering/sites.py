@@ -5,12 +5,12 @@ from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
-from xeemu.frontends.tree import Place
+from xeemu.frontends.tree import SourceLocation
 
 T = TypeVar("T")
 
 
-def at(place: Place, function: str, call: Callable[[], T]) -> T:
+def at(place: SourceLocation, function: str, call: Callable[[], T]) -> T:
     """Calls something such that the innermost user's frame of a traceback is a line of the user's file.
 
     Args:

@@ -15,7 +15,7 @@ import numpy as np
 
 from xeemu.frontends import refusals, types, values
 from xeemu.frontends.lowering import sites
-from xeemu.frontends.tree import Expression, Function, Place, Program, Statement, Variable
+from xeemu.frontends.tree import Expression, Function, Program, SourceLocation, Statement, Variable
 from xeemu.frontends.values import Data, Null, Value
 from xeemu.language import divergence
 from xeemu.language.memory import Memory
@@ -74,7 +74,7 @@ class Frame:
 
     function: Function
     number: int
-    place: Place | None = None
+    place: SourceLocation | None = None
     caller: "Frame | None" = None
     returned: Data = NOBODY
     result: Value | None = None
@@ -153,7 +153,7 @@ class Walk:
         if not self.dead:
             self.at(node.place, lambda: self._execute(self, node))
 
-    def at(self, place: Place, call: Callable[[], T]) -> T:
+    def at(self, place: SourceLocation, call: Callable[[], T]) -> T:
         """Calls something on behalf of a place of the source."""
         if not place.line:  # what has no place of its own has that of who uses it
             return call()
@@ -177,7 +177,7 @@ class Walk:
             call = functools.partial(sites.at, place, name, call)
         return call()
 
-    def refuse(self, message: str, place: Place | None = None) -> Exception:
+    def refuse(self, message: str, place: SourceLocation | None = None) -> Exception:
         """An error at the place that is being walked."""
         return refusals.at(place if place is not None and place.line else self.place, message)
 

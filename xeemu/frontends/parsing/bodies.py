@@ -10,7 +10,7 @@ from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.parsing.layouts import Layouts
 from xeemu.frontends.parsing.printed import Printed
-from xeemu.frontends.tree import Expression, Function, Place, Variable
+from xeemu.frontends.tree import Expression, Function, SourceLocation, Variable
 from xeemu.frontends.types import Type
 
 _FRAMES_LEFT = 80
@@ -42,11 +42,11 @@ class Body:
     declare: "Callable[[Body, Cursor], Variable]"
     statement: "Callable[[Body, Cursor], tree.Statement]"
     initial: "Callable[[Body, Cursor, Type], Expression]"
-    place: Place
+    place: SourceLocation
     files: dict[int | None, str]
-    calls: dict[Function, Place] = dataclasses.field(default_factory=dict)
+    calls: dict[Function, SourceLocation] = dataclasses.field(default_factory=dict)
 
-    def at(self, cursor: Cursor) -> Place:
+    def at(self, cursor: Cursor) -> SourceLocation:
         """A cursor's place."""
         found = clang.place(cursor, self.files)
         if found.line:

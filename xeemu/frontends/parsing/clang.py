@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from xeemu.errors import KernelArgumentError, KernelError
-from xeemu.frontends.tree import Place
+from xeemu.frontends.tree import SourceLocation
 from xeemu.language.places import from_here
 from xeemu.plurals import counted
 
@@ -251,7 +251,7 @@ def value_type(of: Any, cursor: Cursor) -> Any:
     return found
 
 
-def place(cursor: Cursor, files: dict[int | None, str] | None = None) -> Place:
+def place(cursor: Cursor, files: dict[int | None, str] | None = None) -> SourceLocation:
     """Where a cursor is in the file: of a macro's argument where it is written, of the rest where the macro is used.
 
     `files` keeps the names of files between calls for one translation unit.
@@ -265,7 +265,7 @@ def place(cursor: Cursor, files: dict[int | None, str] | None = None) -> Place:
         name = _text(library.clang_getFileName(file)) if file else ""
         if files is not None:
             files[file.value] = name
-    return Place(name, line.value, column.value)
+    return SourceLocation(name, line.value, column.value)
 
 
 @dataclasses.dataclass(frozen=True)

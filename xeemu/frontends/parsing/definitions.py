@@ -13,7 +13,7 @@ from xeemu.frontends.parsing.integers import integers
 from xeemu.frontends.parsing.layouts import Layouts
 from xeemu.frontends.parsing.printed import Lost, Printed
 from xeemu.frontends.parsing.recursion import refuse_recursion
-from xeemu.frontends.tree import Function, Place, Variable
+from xeemu.frontends.tree import Function, SourceLocation, Variable
 from xeemu.frontends.types import VOID, Opaque, Type
 
 _Read = TypeVar("_Read")
@@ -33,7 +33,7 @@ class Definitions:
         self._globals: dict[int, Variable] = {}
         self._refused: dict[int, KernelError] = {}
         self._functions: dict[int, Function] = {}
-        self._calls: dict[Function, dict[Function, Place]] = {}
+        self._calls: dict[Function, dict[Function, SourceLocation]] = {}
         for cursor in unit.cursor.get_children():
             self._define(cursor)
 
@@ -63,7 +63,7 @@ class Definitions:
     def globals(self) -> list[Variable]:
         return list(self._globals.values())
 
-    def _global(self, cursor: Cursor, place: Place) -> None:
+    def _global(self, cursor: Cursor, place: SourceLocation) -> None:
         key = clang.key(cursor)
         if key in self._globals and clang.initializer(cursor) is None:
             return  # declared once more
@@ -76,7 +76,7 @@ class Definitions:
         variable = Variable(cursor.spelling, of, space, place, lambda: self._global_value(cursor, place))
         self._globals[key] = self._variables[key] = variable
 
-    def _global_value(self, cursor: Cursor, place: Place) -> tree.Expression | None:
+    def _global_value(self, cursor: Cursor, place: SourceLocation) -> tree.Expression | None:
         first = clang.initializer(cursor)
         if first is None:
             return None
@@ -99,7 +99,7 @@ class Definitions:
             values.append(initializers.value(body, first, of))
         return variable
 
-    def _function(self, cursor: Cursor, place: Place) -> Function:
+    def _function(self, cursor: Cursor, place: SourceLocation) -> Function:
         head = clang.printed(cursor, head=True)
         spelled = attributes(head)
         sub_group_size = self._required(_SUB_GROUP_SIZE, spelled)
@@ -119,7 +119,7 @@ class Definitions:
             lambda: self._read(cursor, self._functions[key], refused),
         )
 
-    def _result(self, cursor: Cursor, place: Place) -> tuple[Type, KernelError | None]:
+    def _result(self, cursor: Cursor, place: SourceLocation) -> tuple[Type, KernelError | None]:
         """The type of what a function gives, and why it is refused."""
         try:
             return self._layouts.type(cursor.result_type, cursor, place), None
@@ -172,7 +172,7 @@ class Definitions:
             refuse_recursion(function, self._calls)
         return block
 
-    def _body(self, cursor: Cursor, place: Place) -> Body:
+    def _body(self, cursor: Cursor, place: SourceLocation) -> Body:
         return Body(
             Printed(clang.printed(cursor)),
             self._layouts,
@@ -206,7 +206,7 @@ def _space(cursor: Cursor, outside: bool = False) -> str:
     return "constant" if layouts.is_const(cursor.type) else "global"
 
 
-def _variadic(cursor: Cursor, place: Place) -> KernelError | None:
+def _variadic(cursor: Cursor, place: SourceLocation) -> KernelError | None:
     """Why a function that takes any number of arguments cannot be read."""
     if cursor.type.kind.name != "FUNCTIONPROTO" or not cursor.type.is_function_variadic():
         return None

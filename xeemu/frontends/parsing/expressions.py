@@ -8,7 +8,7 @@ from xeemu.frontends.parsing.bodies import Body, converted, refuse_depth
 from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.parsing.printed import Lost
 from xeemu.frontends.parsing.swizzles import components
-from xeemu.frontends.tree import Expression, Place
+from xeemu.frontends.tree import Expression, SourceLocation
 
 _BINARY = {"*", "/", "%", "+", "-", "<<", ">>", "<", ">", "<=", ">=", "==", "!=", "&", "^", "|", "&&", "||", ","}
 _ASSIGNING = {"=": "", **{f"{op}=": op for op in ("*", "/", "%", "+", "-", "<<", ">>", "&", "^", "|")}}
@@ -275,7 +275,9 @@ def _arguments(body: Body, cursors: list[Cursor]) -> list[Expression]:
     return arguments
 
 
-def _built_in(body: Body, cursor: Cursor, place: Place, name: str, arguments: tuple[Expression, ...]) -> Expression:
+def _built_in(
+    body: Body, cursor: Cursor, place: SourceLocation, name: str, arguments: tuple[Expression, ...]
+) -> Expression:
     """One of clang's own functions."""
     of = body.type(cursor)
     value = clang.evaluated(cursor)

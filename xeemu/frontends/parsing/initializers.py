@@ -11,7 +11,7 @@ from xeemu.frontends import refusals, tree, types
 from xeemu.frontends.parsing import clang, expressions, layouts, literals
 from xeemu.frontends.parsing.bodies import Body, converted
 from xeemu.frontends.parsing.clang import Cursor
-from xeemu.frontends.tree import Expression, Place
+from xeemu.frontends.tree import Expression, SourceLocation
 from xeemu.frontends.types import Type
 
 _LISTS = ("INIT_LIST_EXPR",)
@@ -23,7 +23,7 @@ class _Slots:
     """An array or record whose items come in any order."""
 
     type: _Aggregate
-    place: Place
+    place: SourceLocation
     items: "dict[int, Expression | _Slots]"
 
     def frozen(self) -> Expression:
@@ -85,7 +85,7 @@ def listed(body: Body, cursor: Cursor, to: Type) -> Expression:
     return read
 
 
-def _braced(body: Body, place: Place, stream: _Stream, to: Type) -> Expression:
+def _braced(body: Body, place: SourceLocation, stream: _Stream, to: Type) -> Expression:
     if isinstance(to, types.Vector):
         return _vector(body, place, stream, to)
     if isinstance(to, types.Array) and not stream.done and clang.kind(stream.first) == "STRING_LITERAL":
@@ -99,7 +99,7 @@ def _braced(body: Body, place: Place, stream: _Stream, to: Type) -> Expression:
     return value(body, stream.take(), to)
 
 
-def _vector(body: Body, place: Place, stream: _Stream, to: types.Vector) -> Expression:
+def _vector(body: Body, place: SourceLocation, stream: _Stream, to: types.Vector) -> Expression:
     """Numbers and vectors one after the other; zeros for those that a list around it does not hold any more."""
     items: list[Expression] = []
     count = 0
@@ -155,7 +155,7 @@ def _designated(body: Body, cursor: Cursor, slots: _Slots) -> int:
     return path[0][0][-1]
 
 
-def _path(body: Body, indices: list[Cursor], place: Place, of: Type) -> list[tuple[range, Type]]:
+def _path(body: Body, indices: list[Cursor], place: SourceLocation, of: Type) -> list[tuple[range, Type]]:
     """The positions that designators name, outermost first, each with the type there."""
     path: list[tuple[range, Type]] = []
     while body.text.peek() in (".", "["):
@@ -172,7 +172,7 @@ def _path(body: Body, indices: list[Cursor], place: Place, of: Type) -> list[tup
     return path
 
 
-def _index(cursor: Cursor, place: Place) -> int:
+def _index(cursor: Cursor, place: SourceLocation) -> int:
     found = clang.evaluated(cursor)
     if found is None:
         raise refusals.at(place, "clang does not tell this index; write the number")

@@ -6,7 +6,7 @@ from typing import Any
 from xeemu.frontends import refusals, types
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
-from xeemu.frontends.tree import Place
+from xeemu.frontends.tree import SourceLocation
 from xeemu.frontends.types import Type
 
 _SCALARS = {
@@ -74,11 +74,11 @@ class Layouts:
         self._known: dict[int, Type] = {}
         self._open: dict[int, Type] = {}
 
-    def of(self, cursor: Cursor, place: Place) -> Type:
+    def of(self, cursor: Cursor, place: SourceLocation) -> Type:
         """The type of an expression, variable or field."""
         return self.type(cursor.type, cursor, place)
 
-    def type(self, of: Any, cursor: Cursor, place: Place) -> Type:
+    def type(self, of: Any, cursor: Cursor, place: SourceLocation) -> Type:
         """A type of clang's that something at `place` has."""
         key = of.data[0]
         found = self._known.get(key)
@@ -88,7 +88,7 @@ class Layouts:
                 self._known[key] = found
         return found
 
-    def _read(self, of: Any, cursor: Cursor, place: Place) -> Type:
+    def _read(self, of: Any, cursor: Cursor, place: SourceLocation) -> Type:
         kind = of.kind.name
         if kind in _SCALARS:
             return _SCALARS[kind]
@@ -109,19 +109,19 @@ class Layouts:
                 return self.type(clang.value_type(of, cursor), cursor, place)
         return self._other(of, place)
 
-    def _pointer(self, of: Any, cursor: Cursor, place: Place) -> Type:
+    def _pointer(self, of: Any, cursor: Cursor, place: SourceLocation) -> Type:
         to = of.get_pointee()
         if to.kind.name in ("FUNCTIONPROTO", "FUNCTIONNOPROTO"):
             raise refusals.at(place, "a pointer to a function; call the functions by name, chosen by if or switch")
         return types.Pointer(self.type(to, cursor, place), space(to) or "private", is_const(to))
 
-    def _vector(self, of: Any, cursor: Cursor, place: Place) -> Type:
+    def _vector(self, of: Any, cursor: Cursor, place: SourceLocation) -> Type:
         element = self.type(of.element_type, cursor, place)
         if not isinstance(element, types.Scalar) or of.element_count not in (2, 3, 4, 8, 16):
             raise refusals.at(place, f"the type {of.spelling}; vectors have 2, 3, 4, 8 or 16 components")
         return types.Vector(element, of.element_count)
 
-    def _record(self, of: Any, place: Place) -> Type:
+    def _record(self, of: Any, place: SourceLocation) -> Type:
         declaration = of.get_declaration()
         key, name, size = clang.key(declaration), _record_name(of), of.get_size()
         if size < 0:
@@ -148,7 +148,7 @@ class Layouts:
             )
         return types.Field(name, self.of(field, place), field.get_field_offsetof() // 8)
 
-    def _other(self, of: Any, place: Place) -> Type:
+    def _other(self, of: Any, place: SourceLocation) -> Type:
         kind, spelling = of.kind.name, _CONST.sub("", _SPACE.sub("", of.spelling)).strip()
         if kind == "INCOMPLETEARRAY":
             raise refusals.at(place, "an array without a size; give it one")

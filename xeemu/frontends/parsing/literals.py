@@ -19,7 +19,7 @@ def constant(body: Body, cursor: Cursor) -> Expression:
     return number(of, place, value)
 
 
-def number(of: Type, place: tree.Place, value: int | float) -> tree.Constant:
+def number(of: Type, place: tree.SourceLocation, value: int | float) -> tree.Constant:
     """A number as a type (a scalar one) has it; an integer wraps around."""
     assert isinstance(of, types.Scalar)
     if of.is_float:
@@ -69,7 +69,7 @@ def _unescaped(found: re.Match[str]) -> str:
     return _SHORT.get(letter, letter) if letter else ""
 
 
-def zero(of: Type, place: tree.Place) -> Expression:
+def zero(of: Type, place: tree.SourceLocation) -> Expression:
     """What is in a place that an initializer leaves out."""
     match of:
         case types.Scalar():

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from xeemu.frontends import refusals
-from xeemu.frontends.tree import Function, Place
+from xeemu.frontends.tree import Function, SourceLocation
 
 
-def refuse_recursion(kernel: Function, calls: Mapping[Function, Mapping[Function, Place]]) -> None:
+def refuse_recursion(kernel: Function, calls: Mapping[Function, Mapping[Function, SourceLocation]]) -> None:
     """An error if a function that a kernel reaches can call itself; reads the bodies of all that it reaches.
 
     Args:
@@ -29,6 +29,6 @@ def refuse_recursion(kernel: Function, calls: Mapping[Function, Mapping[Function
     follow(kernel)
 
 
-def _refuse(cycle: list[Function], callee: Function, place: Place) -> None:
+def _refuse(cycle: list[Function], callee: Function, place: SourceLocation) -> None:
     chain = " -> ".join(f.name for f in [*cycle, callee])
     raise refusals.at(place, f"recursion: {chain}; OpenCL C has none, write a loop with an array of what is left to do")

@@ -3,7 +3,7 @@
 import math
 
 from xeemu.frontends import refusals, tree, types
-from xeemu.frontends.tree import Expression, Place
+from xeemu.frontends.tree import Expression, SourceLocation
 from xeemu.frontends.types import Type
 
 _MATH = (
@@ -24,7 +24,7 @@ _CONSTANTS = {
 _WITHOUT_EFFECT = ("__builtin_assume", "__builtin_unreachable", "__builtin_prefetch")
 
 
-def call(name: str, of: Type, place: Place, arguments: tuple[Expression, ...]) -> Expression:
+def call(name: str, of: Type, place: SourceLocation, arguments: tuple[Expression, ...]) -> Expression:
     """A call of one of clang's own functions."""
     if name in ("__builtin_expect", "__builtin_expect_with_probability"):
         return arguments[0] if arguments[0].type == of else tree.Cast(of, place, arguments[0])

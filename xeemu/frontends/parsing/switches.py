@@ -7,7 +7,7 @@ from xeemu.frontends import refusals, tree
 from xeemu.frontends.parsing import clang, expressions
 from xeemu.frontends.parsing.bodies import Body
 from xeemu.frontends.parsing.clang import Cursor
-from xeemu.frontends.tree import Expression, Place, Statement
+from xeemu.frontends.tree import Expression, SourceLocation, Statement
 
 LABELS = ("CASE_STMT", "DEFAULT_STMT")
 
@@ -48,7 +48,7 @@ class Cases:
         """True if a block's statements are ones of the switch: there are labels in it, or none came yet."""
         return not self._cases or _has_labels(block)
 
-    def switch(self, place: Place, chosen: Expression, *before: Statement) -> Statement:
+    def switch(self, place: SourceLocation, chosen: Expression, *before: Statement) -> Statement:
         """The whole, with what its head declares."""
         cases = tuple(tree.Case(tuple(c.values), c.default, tuple(c.statements)) for c in self._cases)
         made = tree.Switch(place, chosen, cases)
@@ -75,7 +75,7 @@ def _has_labels(cursor: Cursor) -> bool:
     return False
 
 
-def values(labels: Sequence[Cursor], place: Place) -> tuple[int, int]:
+def values(labels: Sequence[Cursor], place: SourceLocation) -> tuple[int, int]:
     """The least and greatest value of a label."""
     known = [clang.evaluated(label) for label in (labels[0], labels[-1])]
     if known[0] is None or known[1] is None:

@@ -4,7 +4,7 @@ import re
 
 from xeemu.errors import KernelError
 from xeemu.frontends import refusals, types
-from xeemu.frontends.tree import Place
+from xeemu.frontends.tree import SourceLocation
 from xeemu.frontends.types import Type
 
 _CONTAINERS = re.compile(
@@ -13,7 +13,7 @@ _CONTAINERS = re.compile(
 _HOSTS = re.compile(r"^sycl::(buffer|host_accessor|queue|handler|event|context|device|platform)\b")
 
 
-def check(name: str, of: Type, place: Place) -> None:
+def check(name: str, of: Type, place: SourceLocation) -> None:
     """Refuses a capture that is, or has in it, what the host alone has; at the kernel's place."""
     for inner in _classes(of):
         if _CONTAINERS.match(inner.name):
@@ -26,7 +26,7 @@ def check(name: str, of: Type, place: Place) -> None:
 _DATA = "capture a pointer to memory of sycl::malloc_shared or malloc_device, or an accessor of a sycl::buffer"
 
 
-def _refused(name: str, of: Type, inner: types.Record, place: Place, why: str, advice: str) -> KernelError:
+def _refused(name: str, of: Type, inner: types.Record, place: SourceLocation, why: str, advice: str) -> KernelError:
     has = "" if of == inner else f" in which there is a {inner.name},"
     called = of.name if isinstance(of, types.Record) else str(of)
     return refusals.at(

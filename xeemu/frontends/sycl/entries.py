@@ -94,7 +94,7 @@ def _object(
     return tree.Initializer(whole, submission.place, tuple(items))
 
 
-def _object_of(whole: types.Record, place: tree.Place, captures: list[Parameter]) -> tree.Initializer:
+def _object_of(whole: types.Record, place: tree.SourceLocation, captures: list[Parameter]) -> tree.Initializer:
     made = [parameters.of_capture(f.name, f.type, place, f"{_WRAPPED}.{f.name}") for f in whole.fields]
     captures += [capture for _, capture in made]
     return tree.Initializer(whole, place, tuple(item for item, _ in made))
@@ -138,14 +138,14 @@ def closure(instances: Instances, submission: Submission) -> Closure | None:
     return instances.records.closures.get(clang.key(function_object(submission)))
 
 
-def _check_captures(found: Closure | None, place: tree.Place) -> None:
+def _check_captures(found: Closure | None, place: tree.SourceLocation) -> None:
     """Refuses references, for the device has no access to the host's variables."""
     by_reference = [c.name for c in found.captures.values() if c.reference] if found is not None else []
     if by_reference:
         raise _refused(place, by_reference)
 
 
-def _refused(place: tree.Place, names: list[str]) -> KernelError:
+def _refused(place: tree.SourceLocation, names: list[str]) -> KernelError:
     listed = ", ".join(names)
     if listed == "this":
         return refusals.at(

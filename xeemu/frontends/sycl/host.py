@@ -21,7 +21,7 @@ from xeemu.frontends.hosting.memories import LOCAL, Memory, Nowhere
 from xeemu.frontends.hosting.queues import Queues
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.sycl import parameters
-from xeemu.frontends.tree import Function, Place, Variable
+from xeemu.frontends.tree import Function, SourceLocation, Variable
 from xeemu.frontends.types import Pointer, Record, Scalar, Vector
 from xeemu.language.local import Local
 
@@ -50,7 +50,7 @@ class Planned:
     global_size: tuple[int, ...] | None
     local_size: tuple[int, ...] | None
     captures: Mapping[str, Any]
-    place: Place
+    place: SourceLocation
     ranged: bool
 
 

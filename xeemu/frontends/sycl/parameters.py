@@ -9,7 +9,7 @@ import numpy as np
 
 from xeemu.frontends import tree, types
 from xeemu.frontends.parsing.literals import zero
-from xeemu.frontends.tree import Expression, Place, Variable
+from xeemu.frontends.tree import Expression, SourceLocation, Variable
 from xeemu.frontends.types import Type
 
 ACCESSOR, LOCAL, POINTER, STRUCT, VALUE = "accessor", "local_accessor", "pointer", "struct", "value"
@@ -94,7 +94,7 @@ class Parameter:
         return mode(self.type)
 
 
-def of_capture(name: str, of: Type, place: Place, path: str = "") -> tuple[Expression, Parameter]:
+def of_capture(name: str, of: Type, place: SourceLocation, path: str = "") -> tuple[Expression, Parameter]:
     """A capture as a parameter, and its value made of the parameter's leaves, whose path begins with `path`."""
     kind, path = _kind(of), path or name
     declared = _declared(of, name)
@@ -128,7 +128,7 @@ def _kind(of: Type) -> str:
     return STRUCT if types.holds_pointer(of) else VALUE
 
 
-def _struct(name: str, of: Type, place: Place, declared: str, path: str) -> tuple[Expression, Parameter]:
+def _struct(name: str, of: Type, place: SourceLocation, declared: str, path: str) -> tuple[Expression, Parameter]:
     """A struct or array with pointers, made of its parts."""
     if isinstance(of, types.Array):
         inner = [(f"[{k}]", of.element) for k in range(of.count)]
@@ -149,7 +149,7 @@ class _Making:
     name: str
     kind: str
     declared: str
-    place: Place
+    place: SourceLocation
     leaves: list[Leaf]
     path: str
 

@@ -1,4 +1,4 @@
-"""Endings: which loops that test a predicate surely end, whatever the data are.
+"""Termination: which loops that test a predicate surely end, whatever the data are.
 
 Such a loop counts by 1 to a bound that it leaves as it is, whatever else it tests beside that, or by a constant to a
 constant. Of all others it is not known.

@@ -10,7 +10,7 @@ from jax import lax
 
 import xeemu as xe
 from xeemu.ir import control
-from xeemu.knowledge import endings
+from xeemu.knowledge import termination
 from xeemu.language import importing
 from xeemu.language.memory import poison
 
@@ -146,4 +146,4 @@ LOOPS = [
 def test_which_loops_surely_end(loop, ends):
     body = importing.imported(jax.make_jaxpr(loop)(jnp.int32(3), jnp.int32(5)))
     (found,) = (s for s in map(control.of, body.walk()) if isinstance(s, control.While))
-    assert endings.surely_ends(found) == ends
+    assert termination.surely_ends(found) == ends

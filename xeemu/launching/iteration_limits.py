@@ -1,7 +1,7 @@
-"""Bounding: a launch whose loops that test a predicate are given up after a number of iterations, and says which one.
+"""Iteration limits: loops that test a predicate are given up after a number of iterations, and the launch says which.
 
-Loops that surely end need no count (see `endings`), and a kernel with no others pays nothing. Where one is given up,
-all that count end at once, also around it; what the launch has written by then means nothing.
+Loops that surely end need no count (see `termination`), and a kernel with no others pays nothing. Where one is given
+up, all that count end at once, also around it; what the launch has written by then means nothing.
 """
 
 import dataclasses
@@ -15,7 +15,7 @@ from xeemu.emission.observer import Observer
 from xeemu.emission.values import Chunk
 from xeemu.ir import control
 from xeemu.ir.program import Op, Region
-from xeemu.knowledge import analysis, endings
+from xeemu.knowledge import analysis, termination
 from xeemu.knowledge.analysis import Plan
 from xeemu.language import source
 from xeemu.language.memory import poison
@@ -88,7 +88,7 @@ def _limit(op: Op, max_iterations: int) -> int | None:
     """The limit of a loop that is counted."""
     loop = control.of(op)
     assert isinstance(loop, control.While)
-    if not endings.surely_ends(loop):
+    if not termination.surely_ends(loop):
         return max_iterations
     return _MOST if any(map(_may_go_on, op.regions)) else None
 
@@ -96,7 +96,7 @@ def _limit(op: Op, max_iterations: int) -> int | None:
 def _may_go_on(body: Region) -> bool:
     """Whether some loop of a (sub)program need not end."""
     loops = (control.of(op) for op in body.walk())
-    return any(isinstance(loop, control.While) and not endings.surely_ends(loop) for loop in loops)
+    return any(isinstance(loop, control.While) and not termination.surely_ends(loop) for loop in loops)
 
 
 class _Counting(Observer):
