@@ -37,7 +37,7 @@ class Bounds(NamedTuple):
 
 def of_places(places: Sequence[AccessSite], taken: Census) -> Mapping[AccessSite, Bounds]:
     """The bounds of those of some places that have any."""
-    counter = Counter(taken.schedule, taken.device, Budget())
+    counter = Counter(taken.tree, taken.device, Budget())
     found = {place: _of_place([k for k in taken.counts if taken.place(k) == place], counter, taken) for place in places}
     return {place: bounds for place, bounds in found.items() if bounds is not None}
 
@@ -51,9 +51,9 @@ def cycles(launch: Launch, bounds: Mapping[AccessSite, Bounds], counts: Counts) 
       counts: what is known.
     """
     taken = launch.taken
-    counter = Counter(taken.schedule, taken.device, Budget())
-    most = {frame.plan: 0 for frame in taken.schedule.root.frames()}
-    for frame in taken.schedule.root.frames():
+    counter = Counter(taken.tree, taken.device, Budget())
+    most = {frame.plan: 0 for frame in taken.tree.root.frames()}
+    for frame in taken.tree.root.frames():
         times = counter.executions(dataclasses.replace(frame, certain=True)) if _is_bounded(frame) else None
         if times is None:
             return None
