@@ -213,7 +213,7 @@ def _updated(loop: CountedLoop, placed: Mapping[int, Placed]) -> Mapping[int, Pl
     numbers = [update.number for update in placed.values()]
     for n, op in enumerate(loop.body.ops):
         reads = op.name in scatter_loops.READING or n in numbers
-        if not (reads if op.name in ops.LANGUAGE else scatter_loops.is_plain(op, loop.plan)):
+        if not (reads if op.name in ops.LANGUAGE else not op.regions):
             return None
     others = [k for k in range(loop.scan.carries) if k not in loop.growth and k not in placed]
     reduced = reduction_loops.of_carries(loop, others, numbers)
