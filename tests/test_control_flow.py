@@ -139,6 +139,23 @@ def test_a_scan_of_no_iterations_leaves_everything():
     np.testing.assert_array_equal(run(kernel, x), x)
 
 
+@pytest.mark.parametrize("length", [0, 1, 2, 100])
+def test_a_loop_whose_body_has_no_operations(length):
+    """It hands values on, or what it stored at one place is a value that it does not compute."""
+
+    def kernel(wg, x, out, turned):
+        i = wg.global_id()
+        value = x[i]
+        out, _ = lax.scan(lambda out, _: (out.at[i].set(value), None), out, None, length=length)
+        (a, b), _ = lax.scan(lambda both, _: (both[::-1], None), (i, value), None, length=length)
+        return out, turned.at[i].set(a - 2 * b)
+
+    x, i = np.arange(SIZE, dtype=np.int32) + 7, np.arange(SIZE)
+    out, turned = run(kernel, x, blank(), blank())
+    np.testing.assert_array_equal(out, x if length else 0)
+    np.testing.assert_array_equal(turned, x - 2 * i if length % 2 else i - 2 * x)
+
+
 def test_a_counter_may_change_sign_or_width_in_a_carry():
     """Carries that only later iterations push out of their first interval."""
 

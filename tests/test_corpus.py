@@ -7,6 +7,7 @@ branches that work-items take differently.
 
 import collections
 import re
+import types
 from collections.abc import Iterable
 
 import numpy as np
@@ -29,6 +30,25 @@ KEYS, MANY = range(20), range(40)
 
 def named(cases: Iterable[Defect]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("defect", cases, ids=lambda defect: defect.name)
+
+
+def with_variants(cases: Iterable[Defect]) -> pytest.MarkDecorator:
+    """For each function its cases, which differ in static parameters."""
+    functions: dict[types.CodeType, list[Defect]] = {}
+    for defect in cases:
+        functions.setdefault(defect.corrected.function.__code__, []).append(defect)
+    return pytest.mark.parametrize("variants", functions.values(), ids=lambda variants: variants[0].name)
+
+
+def different_twins(variants: Iterable[Defect]) -> Iterable[Defect]:
+    """One case for each program that the corrected twins are: what tells variants apart is mostly what is wrong."""
+    launches = {}
+    for defect in variants:
+        arrays = defect.arguments()
+        program = xe.trace(defect.corrected, defect.nd_range, device=defect.device)(*arrays, **defect.static)
+        launch = str(program).partition("\n")[2], *(np.asarray(array).tobytes() for array in arrays)
+        launches.setdefault(launch, defect)
+    return launches.values()
 
 
 Row = tuple[str, str, str, tuple[int, ...]]
@@ -71,12 +91,13 @@ def test_a_hidden_race_is_found_at_its_lines_or_not_at_all(defect):
     assert set(rows_of(findings, defect)) <= {row(each, defect) for each in defect.expected}, str(findings)
 
 
-@named(EVERY)
-def test_nothing_is_found_in_the_corrected_twin(defect):
-    outputs, findings = defect.checked(defect.corrected)
-    assert not findings, str(findings)
-    for output, launched in zip(outputs, defect.launched(defect.corrected), strict=True):
-        np.testing.assert_equal(output, launched)
+@with_variants(EVERY)
+def test_nothing_is_found_in_the_corrected_twin(variants):
+    for defect in different_twins(variants):
+        outputs, findings = defect.checked(defect.corrected)
+        assert not findings, f"{defect}: {findings}"
+        for output, launched in zip(outputs, defect.launched(defect.corrected), strict=True):
+            np.testing.assert_equal(output, launched, str(defect))
 
 
 @named([d for d in EVERY if d.refused])
@@ -104,16 +125,18 @@ def wrong_keys(defect: Defect, kernel: xe.Kernel, keys: Iterable[int], most: int
     return wrong
 
 
-@named(NEW)
-def test_a_twin_is_right_in_lockstep_and_under_some_keys(defect):
-    assert defect.judge()(defect.launched(defect.corrected))
-    assert not wrong_keys(defect, defect.corrected, (2, 3))
+@with_variants(NEW)
+def test_a_twin_is_right_in_lockstep_and_under_some_keys(variants):
+    for defect in different_twins(variants):
+        assert defect.judge()(defect.launched(defect.corrected)), defect
+        assert not wrong_keys(defect, defect.corrected, (2, 3)), defect
 
 
 @pytest.mark.long
-@named(NEW)
-def test_a_twin_is_right_under_every_key(defect):
-    assert not wrong_keys(defect, defect.corrected, KEYS)
+@with_variants(NEW)
+def test_a_twin_is_right_under_every_key(variants):
+    for defect in different_twins(variants):
+        assert not wrong_keys(defect, defect.corrected, KEYS), defect
 
 
 @pytest.mark.every(2)

@@ -263,3 +263,37 @@ def test_beyond_a_memory_nothing_is_updated():
 
     for got in results(beyond, xe.NDRange(1, 1), (x, out)):
         np.testing.assert_array_equal(got, x[:30])
+
+
+@xe.kernel
+def both(wg, x, out, totals, *, length, used):
+    """Each work-item writes down words of its own and combines them; `used` if what it writes follows from the sum."""
+    i = wg.global_linear_id()
+
+    def turn(k, state):
+        out, total, most = state
+        word = x[i * length + k]
+        out = out.at[12 * k + i].set(word * 3 + (total if used else 0))
+        return out, total + word, jnp.maximum(most, word)
+
+    out, total, most = lax.fori_loop(0, length, turn, (out, i * 2, i))
+    return out, totals.at[i].set(total ^ most)
+
+
+@pytest.mark.parametrize("length", [1, 3, 40, *longer([257])])
+@pytest.mark.parametrize("used", [False, True])
+def test_sums_beside_what_is_written(length, used):
+    """They are found together, unless what is written follows from a sum."""
+    x, i = numbers(12 * length).reshape(12, length), np.arange(12, dtype=np.int32)
+    expected, total, most = np.zeros((length, 12), np.int32), i * 2, i
+    with np.errstate(over="ignore"):
+        for k in range(length):
+            expected[k] = x[:, k] * 3 + (total if used else 0)
+            total, most = total + x[:, k], np.maximum(most, x[:, k])
+    arguments = x.reshape(-1), np.zeros(12 * length, np.int32), np.zeros(12, np.int32)
+    static = {"length": length, "used": used}
+    out, totals = xe.launch(both, xe.NDRange(12, 4))(*arguments, **static)
+    np.testing.assert_array_equal(out, expected.reshape(-1))
+    np.testing.assert_array_equal(totals, total ^ most)
+    if length > 3:
+        assert (emitted(both, xe.NDRange(12, 4), arguments, static) == []) is not used

@@ -329,6 +329,31 @@ def test_two_memories_of_which_one_is_carried_as_values():
     assert_promoted(both, nd_range, arguments, {}, GROUPS * 2 * ITEMS, promoted=False)
 
 
+def test_a_place_in_an_inner_loop_may_depend_on_what_an_outer_one_carries_as_a_value():
+    @xe.kernel
+    def kernel(wg, x, out):
+        i, lid = wg.global_id(), wg.local_id()
+        where, own = wg.local(ITEMS, jnp.int32).at[lid].set(x[i]), wg.private(4, jnp.int32)
+        for n in range(4):
+            own = own.at[n].set(0)
+
+        def turn(k, both):
+            where, own = both
+            place = where[lid]
+            own = lax.fori_loop(0, 3, lambda j, own: own.at[place & 3].set(own[place & 3] + j + k), own)
+            return where.at[lid].set(place + k), own
+
+        where, own = lax.fori_loop(0, TURNS, turn, (where, own))
+        return out.at[i].set(where[lid] + own[0] + 10 * own[1] + 100 * own[2] + 1000 * own[3])
+
+    x = np.arange(GROUPS * ITEMS, dtype=np.int32)
+    want, place = 0, x
+    for k in range(TURNS):
+        want, place = want + (3 + 3 * k) * 10 ** (place & 3), place + k
+    (got,) = run(prepared(kernel, ND_RANGE, (x, np.zeros_like(x)), {}), (x, np.zeros_like(x)))
+    np.testing.assert_array_equal(got, want + place)
+
+
 def test_the_predicate_may_load_at_the_same_place():
     @xe.kernel
     def until(wg, x, out):

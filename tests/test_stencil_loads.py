@@ -54,7 +54,8 @@ SHAPES = {
     3: (array(9, 20, 30), xe.NDRange((10, 20, 32), (2, 4, 8))),
 }
 CROSSES = {d: [(0,) * d, *(tuple(s * (k == n) for k in range(d)) for n in range(d) for s in (-1, 1))] for d in SHAPES}
-SQUARES = {d: list(itertools.product((-2, -1, 0, 1, 2) if d < 3 else (-1, 2), repeat=d)) for d in SHAPES}
+_SIDES = {1: (-2, -1, 0, 1, 2), 2: (-2, 0, 1), 3: (-1, 2)}
+SQUARES = {d: list(itertools.product(_SIDES[d], repeat=d)) for d in SHAPES}
 
 
 @pytest.mark.parametrize("memory_bytes", [1, 1 << 14, None])

@@ -1,8 +1,9 @@
 """Instructions: what a compiler is taken to make of the operations of a program, by class, for a sub-group.
 
-Modelled, not counted. Taken to be free: constants and what follows from them, moves between registers, conversions of
-addresses, bools combined with bools, what is the same for the whole launch, and in a loop an address that grows by a
-constant; what nothing uses is not computed. A product that
+Modelled, not counted. Taken to be free: constants and what follows from them, moves between registers, bools combined
+with bools, what is the same for the whole launch, and in a loop an address that grows by a constant; what nothing uses
+is not computed. Every other access takes an instruction for its address, a kernel one for each id that it uses and one
+for its end. A product that
 only goes into sums is a multiply-add; of equal operations one is carried out; what a loop does not change is computed
 before it; of 64-bit integers only the words are computed that something needs. Everything else takes an instruction for
 each element of a work-item, some several. Instructions that access memory are counted elsewhere: they are the requests.
@@ -38,6 +39,9 @@ _FLOATS = {"float64": "f64", "float16": "f16"}
 # The counter's step, its comparison, and the branch.
 _ITERATION = {"i32": 2.0, "control": 1.0}
 _BRANCH = {"control": 1.0}
+# From the number of an element to its address: a multiply-add, or a shift and an addition that are one. Others need not
+# wait for it.
+_ADDRESS = {"address": 1.0}
 _WITHOUT_RESULT = ("barrier", "fence", algorithms.EXCHANGE)
 
 # Of Threefry-2x32, by which JAX draws random bits, for a word: 20 rounds of an addition, a rotation and an exclusive
@@ -92,6 +96,10 @@ class _Count:
             level = depth if pinned and op.operands else level
             levels |= dict.fromkeys(op.results, level)
             key = _key(op)
+            if op.name in ops.ACCESSES and _has_address(op, frame.plan, depth > 0):
+                place = (op.operands[0], *ops.indices(op))
+                self._add(frame, {} if place in seen else _ADDRESS, math.inf)
+                seen.add(place)
             if pinned and not _is_counted(op):
                 continue
             words = max((needed.get(v, 0) for v in op.results), default=1)
@@ -102,14 +110,34 @@ class _Count:
             found = _multiplying(op, found, words) if id(op) in taking else found
             self._add(_outer(frame, level), found, _independent(op, self.geometry))
         self._sections[frame] = min(frame.regions, default=START)
+        if frame.parent is None:
+            self._add(frame, _around(frame), math.inf)
         self._add(frame, _overhead(frame), 1)
 
-    def _add(self, frame: Frame, instructions: Mapping[str, float], independent: int) -> None:
+    def _add(self, frame: Frame, instructions: Mapping[str, float], independent: float) -> None:
+        """Adds instructions, of which so many need not wait for one another."""
         total = self.counted.setdefault((frame.plan, self._sections.get(frame, START)), {})
         waiting = sum(number for name, number in instructions.items() if name not in _WITHOUT_RESULT)
         for name, number in {**instructions, CHAIN: waiting / independent}.items():
             if number:
                 total[name] = total.get(name, 0.0) + number
+
+
+def _has_address(op: Op, plan: Plan, in_loop: bool) -> bool:
+    """Whether an access computes its address: not of a constant place, nor in a loop where it grows by a constant."""
+    indices = [value for value in ops.indices(op) if _constant(value, plan) is None]
+    varied = (value for value in indices if not isinstance(value, Constant))
+    return bool(indices) and (not in_loop or any(plan.values[value].form is None for value in varied))
+
+
+def _around(kernel: Frame) -> Counter:
+    """What a kernel takes beside its operations: it reads each id that it uses once, and ends."""
+    ids = {_id(op) for frame in kernel.frames() for op in frame.body.ops if op.name in (ops.LOCAL_ID, ops.GROUP_ID)}
+    return {"address": float(len(ids)), "control": 1.0}
+
+
+def _id(op: Op) -> tuple[str, int | None]:
+    return op.name, op.attributes["dim"]
 
 
 def _independent(op: Op, geometry: Geometry) -> int:

@@ -10,7 +10,7 @@ from xeemu.errors import KernelNotSupportedError
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region
 from xeemu.ir.table import Kind
-from xeemu.language import source
+from xeemu.language import source, user_calls
 from xeemu.language.program import Program
 
 # The types whose use asks for an aspect, and what to write instead.
@@ -87,7 +87,7 @@ def _makes_double(op: Op) -> bool:
     if not any(_is(v, _TYPES["fp64"][0]) for v in op.results):
         return False
     if op.name == "convert_element_type":
-        return source.asks_for_dtype(op)
+        return user_calls.asks_for_dtype(op)
     return op.name == ops.ALLOCATE or op.name == "bitcast_convert_type"
 
 

@@ -7,7 +7,7 @@ and each memory is updated once for all of them, in one window, see `batched_loo
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from xeemu.emission import ordered_atomics, scatter_loops
+from xeemu.emission import ordered_atomics
 from xeemu.emission.loop_accesses import CountedLoop
 from xeemu.ir import ops
 from xeemu.ir.program import Op, Region, Value
@@ -24,20 +24,11 @@ class Placed:
     number: int
 
 
-def of_loop(loop: CountedLoop) -> Mapping[int, Placed] | None:
-    """The updates of a loop that only carries, and does nothing else, by the carries; None if it does."""
-    body, moves = loop.body, loop.moves
-    changed = [k for k in range(loop.scan.carries) if k not in loop.growth]
-    found = {k: _update(body, body.inputs[k], body.outputs[k], moves) for k in changed}
-    updates = {k: Placed(number) for k, number in found.items() if number is not None}
-    if not updates or len(updates) < len(changed):
-        return None
-    kept = {update.number for update in updates.values()}
-    language = (n for n, op in enumerate(body.ops) if op.name in ops.LANGUAGE)
-    if not all(n in kept or body.ops[n].name in scatter_loops.READING for n in language):
-        return None
-    plain = all(op.name in ops.LANGUAGE or scatter_loops.is_plain(op, loop.plan) for op in body.ops)
-    return updates if plain else None
+def of_carries(loop: CountedLoop) -> Mapping[int, Placed]:
+    """The updates of memories that a loop carries, by the carries, as far as iterations have nothing to do there."""
+    body = loop.body
+    found = {k: _update(body, body.inputs[k], body.outputs[k], loop.moves) for k in range(loop.scan.carries)}
+    return {k: Placed(number) for k, number in found.items() if number is not None}
 
 
 def _update(body: Region, memory: Value, result: Value, moves: Mapping[int, int]) -> int | None:

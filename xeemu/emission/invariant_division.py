@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.ir import control, ops
+from xeemu.ir import ops
 from xeemu.ir.program import Op, Region, Value
 from xeemu.knowledge import forms
 from xeemu.knowledge.analysis import Plan
@@ -46,16 +46,7 @@ def finding(body: Region, plan: Plan, dimensions: int) -> frozenset[int]:
 def _is_found(indices: Sequence[Value], body: Region, plan: Plan, dimensions: int) -> bool:
     if all(plan.value(index, dimensions).form is not None for index in indices):
         return False
-    each = ((number, body.ops[number]) for number in body.needed(indices))
-    return any(_divides(number, op, plan, dimensions) for number, op in each)
-
-
-def _divides(number: int, op: Op, plan: Plan, dimensions: int) -> bool:
-    """Whether an operation is such a division, or calls one."""
-    if not isinstance(control.of(op), control.Call):
-        return applies(op, plan, dimensions)
-    inner = ((n, e, known) for body, known in plan.within(number, op) for n, e in enumerate(body.ops))
-    return any(_divides(n, e, known, dimensions) for n, e, known in inner)
+    return any(applies(body.ops[number], plan, dimensions) for number in body.needed(indices))
 
 
 def divided(name: str, dividend: jax.Array, divisor: jax.Array) -> jax.Array:

@@ -72,7 +72,7 @@ class CountedLoop:
 
     @functools.cached_property
     def moving(self) -> Mapping[int, "MovingAccess"]:
-        """By number the accesses that move steadily, or not at all, to memories that are not carried as values."""
+        """By number the accesses that move steadily, or not at all, to memories that there are before the loop."""
         memories = {n: self.plan.values[self.body.ops[n].operands[0]] for n in self.moves}
         return {n: self._moving(n, memory) for n, memory in memories.items() if memory in self.storages}
 

@@ -11,6 +11,7 @@ chunk and its target. What a loop changes beside numbers that grow steadily deci
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Collection, Mapping
 
@@ -141,9 +142,9 @@ def of_loop(loop: CountedLoop) -> LoopPlan:
     if (scattered := _scattered(loop)) is not None:
         return scattered
     turns = unrolling.factor(loop)
-    if (reduced := _reduced(loop, streams=turns > 1)) is not None:
-        return reduced
-    return _strip_mined(loop, turns) if turns > 1 else _placed(loop) or OneByOne(1)
+    if (batched := _batched(loop, streams=turns > 1)) is not None:
+        return batched
+    return _strip_mined(loop, turns) if turns > 1 else OneByOne(1)
 
 
 def as_it_stands(loop: CountedLoop) -> OneByOne:
@@ -176,29 +177,71 @@ def _scattered(loop: CountedLoop) -> Batched | None:
     return Batched(updates, loop.growth, _single(version), sub_chunks=chunk.sub_chunks if often else 1)
 
 
-# --- Integers combined in any order ---
+# --- Integers combined in any order, and memories updated in windows ---
 
 
-def _reduced(loop: CountedLoop, streams: bool) -> Batched | None:
-    """A loop that only reduces, if blocks are worth while; `streams` if it could be strip-mined."""
-    turns, rows = _reduced_turns(loop, streams)
-    updated = reduction_loops.of_loop(loop) if turns > 1 else None
+def _batched(loop: CountedLoop, streams: bool) -> Batched | None:
+    """A loop that does nothing else, if blocks are worth while; `streams` if it could be strip-mined."""
+    placed = independent_loops.of_carries(loop)
+    numbers = [update.number for update in placed.values()]
+    turns, rows = (_placed_turns(loop), False) if placed else _reduced_turns(loop, streams)
+    updated = _updated(loop, placed) if turns > 1 and not (placed and streams) else None
     if updated is None:
         return None
     windows = _loaded(loop, turns)
-    loads = [n for n, op in enumerate(loop.body.ops) if op.name == ops.LOAD]
-    target = loop.chunk.target
-    if streams and target.gathers_one_by_one and not all(n in windows or loop.moves.get(n) == 0 for n in loads):
-        return None
     doubted = {n: loop.moving[n] for n in windows if not loop.moving[n].proved}
-    most = max(1, min(target.blocks.unrolled, target.blocks.largest_unrolled // len(loop.body.ops)))
+    if streams and loop.chunk.target.gathers_one_by_one and not _all_loaded(loop, windows):
+        return None
 
-    def version(dropped: frozenset[int]) -> Version:
-        kept = windows.keys() - dropped
-        return Version(turns, _by_blocks(loop, turns, lambda n: Block(_loaded(loop, n, kept), {})))
+    def block(kept: Collection[int], turns: int) -> Block:
+        written = {n: _window(loop.moving[n], turns) for n in numbers if n in loop.moving}
+        return Block(_loaded(loop, turns, kept), {n: window for n, window in written.items() if window is not None})
 
-    versions = _versions(loop, doubted, version(frozenset()), lambda: version(frozenset(doubted)))
-    return Batched(updated, loop.growth, versions, rows, 1 if rows else most)
+    def version(kept: Collection[int]) -> Version:
+        return Version(turns, _by_blocks(loop, turns, functools.partial(block, kept)))
+
+    inside, beyond = version(windows.keys()), version(windows.keys() - doubted.keys())
+    if any(each.updates.keys() != set(numbers) for each in inside.blocks.values()):
+        return None
+    # What is updated is not emitted twice.
+    versions = _single(beyond) if placed else _versions(loop, doubted, inside, lambda: beyond)
+    return Batched(updated, loop.growth, versions, rows, 1 if rows or placed else _unrolled(loop))
+
+
+def _updated(loop: CountedLoop, placed: Mapping[int, Placed]) -> Mapping[int, Placed | Reduced] | None:
+    """What becomes of each carry that does not grow steadily; None if it is anything else."""
+    numbers = [update.number for update in placed.values()]
+    for n, op in enumerate(loop.body.ops):
+        reads = op.name in scatter_loops.READING or n in numbers
+        if not (reads if op.name in ops.LANGUAGE else not op.regions):
+            return None
+    others = [k for k in range(loop.scan.carries) if k not in loop.growth and k not in placed]
+    reduced = reduction_loops.of_carries(loop, others, numbers)
+    return None if reduced is None else {**placed, **reduced} or None
+
+
+def _all_loaded(loop: CountedLoop, windows: Collection[int]) -> bool:
+    """Whether all loads that change from iteration to iteration are among some windows."""
+    loads = (n for n, op in enumerate(loop.body.ops) if op.name == ops.LOAD)
+    return all(n in windows or loop.moves.get(n) == 0 for n in loads)
+
+
+def _unrolled(loop: CountedLoop) -> int:
+    """How many blocks are emitted one after the other."""
+    figures = loop.chunk.target.blocks
+    return max(1, min(figures.unrolled, figures.largest_unrolled // len(loop.body.ops)))
+
+
+def _window(access: MovingAccess, turns: int) -> StridedWindow | None:
+    """The window in which updates of so many iterations are made, if one holds them and their order does not count."""
+    return batched_updates.window(access.reference, ops.operation(access.op), access.along(turns), access.chunk)
+
+
+def _placed_turns(loop: CountedLoop) -> int:
+    """Iterations of a block that updates memories in windows; 1 if blocks are not worth while."""
+    figures = loop.chunk.target.blocks
+    most = min(_size(loop).turns(figures.spread_elements, loop), loop.length)
+    return iteration_blocks.evenly(loop.length, most) if most >= figures.fewest_spread else 1
 
 
 def _reduced_turns(loop: CountedLoop, streams: bool) -> tuple[int, bool]:
@@ -226,35 +269,6 @@ def _fuses(loop: CountedLoop) -> bool:
     return all(
         abs(loop.moves.get(n, 2)) < 2 and not analysis.doubted(op, loop.plan, loop.dimensions) for n, op in loads
     )
-
-
-# --- Memories updated in windows ---
-
-
-def _placed(loop: CountedLoop) -> Batched | None:
-    """A loop whose iterations only update elements of their own, if blocks are worth while and windows hold these."""
-    figures = loop.chunk.target.blocks
-    most = min(_size(loop).turns(figures.spread_elements, loop), loop.length)
-    turns = iteration_blocks.evenly(loop.length, most) if most >= figures.fewest_spread else 1
-    updated = independent_loops.of_loop(loop) if turns > 1 else None
-    if updated is None:
-        return None
-    numbers = [placed.number for placed in updated.values()]
-    proved = frozenset(n for n, access in loop.moving.items() if access.proved)
-
-    def block(turns: int) -> Block:
-        windows = {n: _updated(loop.moving[n], turns) for n in numbers if n in loop.moving}
-        return Block(_loaded(loop, turns, proved), {n: w for n, w in windows.items() if w is not None})
-
-    blocks = _by_blocks(loop, turns, block)
-    if any(each.updates.keys() != set(numbers) for each in blocks.values()):
-        return None
-    return Batched(updated, loop.growth, _single(Version(turns, blocks)))
-
-
-def _updated(access: MovingAccess, turns: int) -> StridedWindow | None:
-    """The window in which updates of so many iterations are made, if one holds them and their order does not count."""
-    return batched_updates.window(access.reference, ops.operation(access.op), access.along(turns), access.chunk)
 
 
 # --- Windows alone ---

@@ -5,13 +5,10 @@ neutral element. So all the iterations of a block find it together, see `batched
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
 
-from xeemu.emission import scatter_loops
 from xeemu.emission.loop_accesses import CountedLoop
-from xeemu.ir import ops
-from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.ir.program import Op, Region, Value
 from xeemu.knowledge.analysis import Plan
 from xeemu.language import collectives
 
@@ -30,20 +27,24 @@ class Reduced:
     op: str
 
 
-def of_loop(loop: CountedLoop) -> Mapping[int, Reduced] | None:
-    """The reductions of a loop that only carries, and does nothing else, by the carries; None if it does."""
-    body, plan, carries = loop.body, loop.plan, loop.body.inputs
-    changed = [k for k in range(len(carries)) if k not in loop.growth]
-    if not changed or not all(_may_be_reduced(carries[k], plan) for k in changed):
+def of_carries(loop: CountedLoop, carries: Collection[int], updates: Collection[int]) -> Mapping[int, Reduced] | None:
+    """The reductions of some carries of a loop; None if one is none, or if what the loop updates follows from one.
+
+    Args:
+      loop: the loop, which only carries.
+      carries: their numbers.
+      updates: the numbers of the operations that update its memories.
+    """
+    body = loop.body
+    if not all(_may_be_reduced(body.inputs[k], loop.plan) for k in carries):
         return None
-    if not all(_is_plain(op, plan) for op in body.ops):
+    found = _dependences(body, carries)
+    if any(a in found for n in updates for a in body.ops[n].operands):
         return None
-    carried = [_Combined(k) if k in changed else None for k in range(len(carries))]
-    after = _followed(body, [*[None] * len(body.seen), *carried])
-    found = {k: after[k] for k in changed}
-    if any(one is None or one.carry != k or not one.op for k, one in found.items()):
+    after = {k: found.get(body.outputs[k], _OTHERWISE) for k in carries}
+    if any(one.carry != k or not one.op for k, one in after.items()):
         return None
-    return {k: Reduced(one.op) for k, one in found.items() if one is not None}
+    return {k: Reduced(one.op) for k, one in after.items()}
 
 
 def _may_be_reduced(carry: Value, plan: Plan) -> bool:
@@ -52,10 +53,6 @@ def _may_be_reduced(carry: Value, plan: Plan) -> bool:
     if carry.dtype.kind not in "iub" or known.space:
         return False
     return known.form is None or (known.form.uniform and not known.form.pattern.any())
-
-
-def _is_plain(op: Op, plan: Plan) -> bool:
-    return op.name in scatter_loops.READING if op.name in ops.LANGUAGE else scatter_loops.is_plain(op, plan)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,17 +75,14 @@ class _Combined:
 _OTHERWISE = _Combined(-1)
 
 
-def _followed(body: Region, given: Sequence[_Combined | None]) -> list[_Combined | None]:
-    """How the results of a (sub)program depend on the carries, as its inputs do; None if they do not."""
-    found: dict[Any, _Combined | None] = dict(zip(body.taken, given, strict=True))
+def _dependences(body: Region, carries: Collection[int]) -> dict[Value, _Combined]:
+    """How values of a loop's body depend on some of its carries; those that do not are left out."""
+    found = {body.inputs[k]: _Combined(k) for k in carries}
     for op in body.ops:
-        operands = [None if isinstance(a, Constant) else found.get(a) for a in op.used]
-        found |= dict(zip(op.results, _results(op, operands), strict=True))
-    return [None if isinstance(a, Constant) else found.get(a) for a in body.outputs]
-
-
-def _results(op: Op, operands: list[_Combined | None]) -> list[_Combined | None]:
-    return [_result(op, operands) if any(operands) else None] * len(op.results)
+        operands = [found.get(a) for a in op.used]
+        if any(operands):
+            found |= dict.fromkeys(op.results, _result(op, operands))
+    return found
 
 
 def _result(op: Op, operands: list[_Combined | None]) -> _Combined:

@@ -44,7 +44,7 @@ def of_loop(scan: control.Scan, plan: Plan, items: int) -> Mapping[int, Scattere
     body = scan.body
     if not scan.carries == len(body.inputs) == len(body.outputs):
         return None
-    if any(not (e.name in ops.LANGUAGE or is_plain(e, plan)) for e in body.ops):
+    if any(op.regions for op in body.ops):
         return None
     sums = read_modify_write.of_body(body, plan, items, hazards.of_body(body, plan).scattered)
     kinds = {n: kind for n, op in enumerate(body.ops) if (kind := _op(n, op, plan, sums))}
@@ -64,14 +64,6 @@ def of_loop(scan: control.Scan, plan: Plan, items: int) -> Mapping[int, Scattere
     kept = {n for update in updates.values() for n in update.numbers}
     changes = (n for n, e in enumerate(body.ops) if e.name in ops.LANGUAGE and e.name not in READING)
     return updates if updates and all(n in kept for n in changes) else None
-
-
-def is_plain(op: Op, plan: Plan) -> bool:
-    """Whether an operation is an operation on values, or a function of them."""
-    if control.of(op) is None:
-        return True
-    memories = (a for a in op.used if not isinstance(a, Constant) and plan.values[a].space)
-    return isinstance(control.of(op), control.Call) and not any(memories)
 
 
 def _op(number: int, op: Op, plan: Plan, sums: Mapping[int, Sum]) -> str | None:

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from xeemu.emission import fusion_barriers
-from xeemu.ir import control, evaluation, ops
+from xeemu.ir import evaluation, inlining, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import lattices
 from xeemu.knowledge.lattices import Lattice, StridedAxis
@@ -31,7 +31,7 @@ def put_off(function: Callable[..., Sequence[jax.Array]]) -> Callable[..., list[
     """A function of arrays that gives the same, but reshapes and transposes as late as it can."""
 
     def turned(*arguments: jax.Array) -> list[jax.Array]:
-        body = importing.imported(jax.make_jaxpr(function)(*arguments))
+        body = inlining.inlined(importing.imported(jax.make_jaxpr(function)(*arguments)), lambda op: True)
         return [value.array for value in _carried_out(body, list(map(_as_it_is, arguments)))]
 
     return turned
@@ -127,10 +127,7 @@ def _carried_out(body: Region, arguments: Sequence[_Transposed]) -> list[_Transp
 
 
 def _results(op: Op, operands: list[_Transposed]) -> list[_Transposed]:
-    called = control.of(op)
-    if isinstance(called, control.Call):
-        return _carried_out(called.body, operands)
-    if called is None and len(op.results) == 1:
+    if not op.regions and len(op.results) == 1:
         moved = _moved(op, operands[0]) if len(operands) == 1 else None
         if moved is not None:
             return [moved]

@@ -16,7 +16,7 @@ def factor(loop: CountedLoop) -> int:
     """How many iterations of a loop to emit at a time."""
     body, figures, chunk = loop.body, loop.chunk.target.unrolling, loop.chunk
     accesses = any(e.name in (ops.LOAD, ops.STORE) for e in body.ops)
-    if not (accesses or any(v.shape for v in body.inputs)) or len(body.ops) > figures.largest_body:
+    if not (accesses or any(v.shape for v in body.inputs)) or not 0 < len(body.ops) <= figures.largest_body:
         return 1
     others = [n for n, op in enumerate(body.ops) if not _streams(op, loop)]
     most = figures.most_of_fills if others else figures.most_of_many if chunk.many else figures.most

@@ -70,14 +70,16 @@ class Rewriter:
         self.ops.append(made)
 
     def inline(self, region: Region, given: Sequence[Value], rule: Rule | None = None) -> list[Value]:
-        """Adds the operations of a region that sees nothing, all of their results new; gives its outputs.
+        """Adds the operations of a region, all of their results new; gives its outputs.
 
         Args:
-          region: the region.
+          region: the region; for values that it sees stands what does in the program that is being made.
           given: what stands for its inputs.
           rule: for its operations; that of the rewriter if there is none.
         """
-        inner = Rewriter(rule or self.rule, dataclasses.replace, dict(zip(region.inputs, given, strict=True)), self.ops)
+        found = {value: self.found[value] for value in region.seen if value in self.found}
+        found |= zip(region.inputs, given, strict=True)
+        inner = Rewriter(rule or self.rule, dataclasses.replace, found, self.ops)
         for op in region.ops:
             inner.op(op)
         return inner.values(region.outputs)

@@ -11,7 +11,7 @@ from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.ir.table import Kind
 from xeemu.knowledge import intervals
 from xeemu.knowledge.analysis import Known, Plan
-from xeemu.language import operands, primitives, source
+from xeemu.language import operands, primitives, source, user_calls
 from xeemu.language.program import Program
 
 _WIDE = 8
@@ -88,7 +88,7 @@ class _Check:
         if op.name == "bitcast_convert_type":
             return True
         if op.name == "convert_element_type" and narrow:
-            return source.asks_for_dtype(op)
+            return user_calls.asks_for_dtype(op)
         return any(given)
 
     def _store(self, plan: Plan, op: Op, given: list[bool]) -> None:

@@ -317,27 +317,3 @@ def _site(file: str, line: int) -> Site:
 def kernel_error(message: str, site: Site | None = None) -> KernelError:
     """An error of the kernel language that names the user's line (by default the one being executed)."""
     return KernelError(f"{message}\n  at {site or of_caller()}")
-
-
-def called_by_user(op: Op) -> str:
-    """The name of the function that the user's line called, on the way to binding `op`."""
-    traceback = op.traceback
-    called = ""
-    for code in traceback.raw_frames()[0] if traceback is not None else ():
-        if is_users(code.co_filename):
-            return called
-        if code.co_name not in _WRAPPERS:
-            called = code.co_name
-    return called
-
-
-# JAX's frames between a user's call and the function called.
-_WRAPPERS = frozenset({"reraise_with_filtered_traceback", "cache_miss", "deferring_binary_op", "meth", "wrapper"})
-
-# What a user calls to ask for a dtype; what JAX widens by itself (sums, default ranges) goes through other functions.
-_EXPLICIT = frozenset({"astype", "_astype", "convert_element_type", "asarray", "array", "__call__", "view"})
-
-
-def asks_for_dtype(op: Op) -> bool:
-    """Whether the user asked for a conversion, rather than JAX's 64-bit mode."""
-    return called_by_user(op) in _EXPLICIT

@@ -72,14 +72,10 @@ def is_straight(body: Region, plan: Plan, dimensions: int) -> bool:
     updates memories at places that are known, and loads no window that may be out of bounds, of which chunks would be
     in bounds.
     """
-    for number, op in enumerate(body.ops):
+    for op in body.ops:
         if all(_is_common(plan.values[v]) for v in op.results):
             continue
-        if op.name in ops.ACCESSES and not _is_fused(op, plan, dimensions):
-            return False
-        inner = plan.within(number, op)
-        called = isinstance(control.of(op), control.Call | None)
-        if not called or not all(is_straight(b, p, dimensions) for b, p in inner):
+        if op.regions or (op.name in ops.ACCESSES and not _is_fused(op, plan, dimensions)):
             return False
     return True
 

@@ -1,15 +1,19 @@
 """Building: new operations, written as calls of JAX."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import jax
 
-from xeemu.ir.program import Op, Value
+from xeemu.ir import inlining
+from xeemu.ir.program import Op, Region, Value
 from xeemu.ir.rewriting import Rewriter
 from xeemu.language import importing
 from xeemu.language.program import Program
+
+_MOST_KEPT = 512
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,11 +30,16 @@ class Builder:
     rewriter: Rewriter
     op: Op
 
-    def applied(self, function: Callable[..., Any], *operands: Value) -> list[Value]:
-        """What a function of arrays, an array or several, gives of some values of the new program."""
-        structs = [jax.ShapeDtypeStruct(v.shape, v.dtype, weak_type=v.weak_type) for v in operands]
-        with jax.enable_x64(self.program.wide):
-            region = importing.imported(jax.make_jaxpr(function)(*structs))
+    def applied(self, function: Callable[..., Any], *operands: Value, **static: Hashable) -> list[Value]:
+        """What a function of arrays, an array or several, gives of some values of the new program.
+
+        Args:
+          function: of a module; it is traced once for operands of such types and such static parameters.
+          *operands: what it is given.
+          **static: its parameters by name.
+        """
+        types = tuple((v.shape, v.dtype, v.weak_type) for v in operands)
+        region = _traced(function, types, tuple(static.items()), self.program.wide)
         return self.rewriter.inline(region, operands, self._here)
 
     def add(self, op: Op) -> tuple[Value, ...]:
@@ -41,3 +50,17 @@ class Builder:
     def _here(self, rewriter: Rewriter, op: Op) -> Sequence[Value | None]:
         rewriter.keep(dataclasses.replace(op, traceback=self.op.traceback))
         return rewriter.values(op.results)
+
+
+@functools.lru_cache(maxsize=_MOST_KEPT)
+def _traced(
+    function: Callable[..., Any],
+    types: tuple[tuple[tuple[int, ...], Any, bool], ...],
+    static: tuple[tuple[str, Hashable], ...],
+    wide: bool,
+) -> Region:
+    """The operations of a function of arrays of some shapes and dtypes, whose types are weak or not."""
+    structs = [jax.ShapeDtypeStruct(shape, dtype, weak_type=weak) for shape, dtype, weak in types]
+    with jax.enable_x64(wide):
+        traced = jax.make_jaxpr(functools.partial(function, **dict(static)))(*structs)
+    return inlining.inlined(importing.imported(traced), lambda op: True)

@@ -6,6 +6,7 @@ work-items of all groups lie side by side. `scratchpad_copies` tells which memor
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -49,15 +50,16 @@ def _loaded(builder: Builder, copy: Copy) -> Value:
     """What a load from a copy gives, loaded from the original."""
     index, *rest = builder.rewriter.values(builder.op.operands[1:])
     original, id_type = builder.program.body.inputs[copy.original], builder.program.geometry.id_type
-
-    def moved(index: jax.Array) -> jax.Array:
-        shift = jnp.asarray(copy.start, id_type)
-        for d, step in enumerate(copy.steps):
-            if step:
-                (group,) = primitives.group_id_p.bind(dim=d, dtype=id_type)
-                shift = lax.add(shift, lax.mul(group, jnp.asarray(step, id_type)))
-        return lax.add(lax.convert_element_type(index, id_type), lax.broadcast(shift, index.shape))
-
-    (there,) = builder.applied(moved, index)
+    (there,) = builder.applied(_moved, index, start=copy.start, steps=copy.steps, id_type=id_type)
     (loaded,) = builder.add(dataclasses.replace(builder.op, operands=(original, there, *rest)))
     return loaded
+
+
+def _moved(index: jax.Array, *, start: int, steps: Sequence[int], id_type: Any) -> jax.Array:
+    """Where in the original the elements of a copy lie."""
+    shift = jnp.asarray(start, id_type)
+    for d, step in enumerate(steps):
+        if step:
+            (group,) = primitives.group_id_p.bind(dim=d, dtype=id_type)
+            shift = lax.add(shift, lax.mul(group, jnp.asarray(step, id_type)))
+    return lax.add(lax.convert_element_type(index, id_type), lax.broadcast(shift, index.shape))

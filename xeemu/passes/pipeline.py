@@ -21,6 +21,7 @@ Pass = Callable[[Program, Facts, Target], Program]
 
 PASSES: tuple[Pass, ...] = (
     inline_calls,
+    eliminate_dead_code,
     simplify_divisions,
     eliminate_scratchpads,
     promote_memories,
@@ -38,10 +39,10 @@ def optimised(program: Program, target: Target, rows: range | None = None, after
       program: as it was written.
       target: the host that will carry it out.
       rows: the rows of groups, along the first dimension of the group range, that will; None for all.
-      after: the name of the last pass that is applied; None for all of them.
+      after: the name of the last pass that is applied, of one that is applied twice the second time; None for all.
     """
     facts = Facts(program, rows)
-    for each in PASSES[: len(PASSES) if after is None else NAMES.index(after) + 1]:
+    for each in PASSES[: len(PASSES) if after is None else len(PASSES) - NAMES[::-1].index(after)]:
         made = each(facts.program, facts, target)
         if made.body is not facts.program.body:
             verifier.verify(made.body, lambda op: str(source.of_op(op)))

@@ -16,7 +16,7 @@ from jax import lax
 
 from xeemu.devices.target import Target
 from xeemu.ir import control, ops
-from xeemu.ir.program import Op, Region, Value
+from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.ir.rewriting import Rewriter, rewritten
 from xeemu.knowledge import addressing
 from xeemu.knowledge.addressing import Elements
@@ -103,30 +103,21 @@ class _Memory:
 
     def __init__(self, builder: Builder, loop: Op, place: Place, value: Value) -> None:
         self.builder, self.place, self.value = builder, place, value
-        self._elements, is_masked = place.address.elements, not place.address.elements.all
+        is_masked = not place.address.elements.all
         self._access = dataclasses.replace(place.access, masked=is_masked, ordering=None, block=False)
-        self._mask = np.isin(np.arange(math.prod(self._elements.shape)), self._elements.chosen)
-        self._index = self._index_before(loop)
+        self._lanes, self._index = _lanes(place.address.elements), self._index_before(loop)
 
     def loaded(self) -> Value:
         """The elements before the loop."""
-        dtype, elements = self.value.dtype, self._elements
-
-        def load(*operands: Any) -> Any:
-            rest = () if elements.all else (self._mask.reshape(elements.shape), jnp.zeros((), dtype))
-            return _chosen(primitives.load_p.bind(*operands, *rest, access=self._access)[0], elements)
-
-        return self.builder.applied(load, self.value, *self._index)[0]
+        given = {"access": self._access, "lanes": self._lanes}
+        return self.builder.applied(_load_before, self.value, *self._index, **given)[0]
 
     def stored(self, last: Value) -> Value:
         """The memory's next version, with the elements that the loop has left."""
-        elements = self._elements
-
-        def store(last: Any, *operands: Any) -> Any:
-            rest = () if elements.all else (self._mask.reshape(elements.shape),)
-            return primitives.store_p.bind(*operands, _spread(last, elements), *rest, access=self._access)
-
-        return self.builder.applied(store, last, self.value, *self._index)[0] if self.place.stores else self.value
+        if not self.place.stores:
+            return self.value
+        given = {"access": self._access, "lanes": self._lanes}
+        return self.builder.applied(_store_after, last, self.value, *self._index, **given)[0]
 
     def _index_before(self, loop: Op) -> list[Value]:
         """The index, as it is in every iteration."""
@@ -140,18 +131,12 @@ class _Memory:
 
     def _of_form(self, form: Form, like: Value) -> Value:
         """A component that is known: what the group's ids and the work-items add up to."""
-        pattern, id_type = form.pattern.astype(like.dtype), self.builder.program.geometry.id_type
-
-        def computed() -> jax.Array:
-            total = jnp.asarray(pattern)
-            for d, step in enumerate(form.steps):
-                if step:
-                    (group,) = primitives.group_id_p.bind(dim=d, dtype=id_type)
-                    added = lax.mul(lax.convert_element_type(group, like.dtype), jnp.asarray(step, like.dtype))
-                    total = lax.add(total, lax.broadcast(added, pattern.shape))
-            return total
-
-        return self.builder.applied(computed)[0]
+        array = form.pattern.astype(like.dtype)
+        pattern = Constant(array.shape, array.dtype, array=array, is_literal=not array.ndim)
+        if not any(form.steps):
+            return pattern
+        id_type = self.builder.program.geometry.id_type
+        return self.builder.applied(_component, pattern, steps=form.steps, id_type=id_type)[0]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -174,10 +159,10 @@ class _Access:
         return self.builder.rewriter.values(self.builder.op.operands[:1])[0]
 
     @property
-    def _elements(self) -> Elements:
+    def _lanes(self) -> "_Lanes":
         op = self.builder.op
         mask, shape = ops.mask(op), op.attributes["access"].shape
-        return addressing.left_in(shape, None if mask is None else self.facts.known(mask).form)
+        return _lanes(addressing.left_in(shape, None if mask is None else self.facts.known(mask).form))
 
     @property
     def _masked(self) -> bool:
@@ -188,34 +173,20 @@ class _Access:
 
     def loaded(self) -> Value:
         """What a load gives; who is masked out gets what is to be given instead."""
-        elements, rest = self._elements, self._rest()
-        choose = self._masked or not elements.all
-        if not choose and self._held.shape == elements.shape:
+        lanes = self._lanes
+        rest = self._rest() if self._masked or lanes.chosen is not None else []
+        if not rest and self._held.shape == lanes.shape:
             return self._held
-
-        def load(held: Any, *rest: Any) -> Any:
-            found = _spread(held, elements)
-            if not choose:
-                return found
-            mask, other = (_aligned(x, elements.shape) for x in rest)
-            return lax.select(mask, found, other.astype(held.dtype))
-
-        return self.builder.applied(load, self._held, *(rest if choose else ()))[0]
+        return self.builder.applied(_load, self._held, *rest, lanes=lanes)[0]
 
     def stored(self) -> Value:
         """The elements after a store; who is masked out keeps his."""
-        elements, (value, *mask) = self._elements, self._rest()
-        is_masked = self._masked
-        if not is_masked and elements.all and (value.shape, value.dtype) == (self._held.shape, self._held.dtype):
-            return value
-
-        def store(held: Any, value: Any, *mask: Any) -> Any:
-            new = _chosen(_aligned(value, elements.shape), elements).astype(held.dtype).reshape(held.shape)
-            if not mask:
-                return new
-            return lax.select(_aligned(mask[0], elements.shape).reshape(held.shape), new, held)
-
-        return self.builder.applied(store, self._held, value, *(mask if is_masked else ()))[0]
+        lanes, (value, *mask) = self._lanes, self._rest()
+        if not self._masked:
+            if lanes.chosen is None and (value.shape, value.dtype) == (self._held.shape, self._held.dtype):
+                return value
+            mask = []
+        return self.builder.applied(_store, self._held, value, *mask, lanes=lanes)[0]
 
     def _rest(self) -> list[Value]:
         """Its operands after the index."""
@@ -223,43 +194,99 @@ class _Access:
         return self.builder.rewriter.values(op.operands[1 + op.attributes["access"].rank :])
 
 
-# --- Elements as values ---
+# --- What stands for accesses, as functions of JAX ---
 
 
-def _aligned(x: Any, shape: tuple[int, ...]) -> jax.Array:
+@dataclasses.dataclass(frozen=True)
+class _Lanes:
+    """The elements of an access.
+
+    Attributes:
+      shape: of the access.
+      chosen: the flat positions of those that a known mask leaves in; None for all.
+    """
+
+    shape: tuple[int, ...]
+    chosen: tuple[int, ...] | None
+
+    @property
+    def mask(self) -> np.ndarray:
+        """Which elements of the shape they are."""
+        chosen = np.zeros(math.prod(self.shape), bool)
+        chosen[list(self.chosen or ())] = True
+        return chosen.reshape(self.shape)
+
+    @property
+    def stretch(self) -> tuple[int, int, int] | None:
+        """The first of them, the last, and the distance from each to the next, if that is the same for all."""
+        assert self.chosen is not None
+        apart = set(np.diff(self.chosen).tolist()) or {1}
+        return (self.chosen[0], self.chosen[-1], apart.pop()) if len(apart) == 1 else None
+
+
+def _lanes(elements: Elements) -> _Lanes:
+    return _Lanes(elements.shape, None if elements.all else tuple(elements.chosen.tolist()))
+
+
+def _component(pattern: jax.Array, *, steps: Sequence[int], id_type: Any) -> jax.Array:
+    """A component of an index: what the group's ids add to a pattern."""
+    for d, step in enumerate(steps):
+        if step:
+            (group,) = primitives.group_id_p.bind(dim=d, dtype=id_type)
+            added = lax.mul(lax.convert_element_type(group, pattern.dtype), jnp.asarray(step, pattern.dtype))
+            pattern = lax.add(pattern, lax.broadcast(added, pattern.shape))
+    return pattern
+
+
+def _load_before(memory: jax.Array, *index: jax.Array, access: primitives.Access, lanes: _Lanes) -> jax.Array:
+    rest = () if lanes.chosen is None else (lanes.mask, jnp.zeros((), memory.dtype))
+    return _taken(primitives.load_p.bind(memory, *index, *rest, access=access)[0], lanes)
+
+
+def _store_after(last: jax.Array, *given: jax.Array, access: primitives.Access, lanes: _Lanes) -> Any:
+    rest = () if lanes.chosen is None else (lanes.mask,)
+    return primitives.store_p.bind(*given, _spread(last, lanes), *rest, access=access)
+
+
+def _load(held: jax.Array, *rest: jax.Array, lanes: _Lanes) -> jax.Array:
+    found = _spread(held, lanes)
+    if not rest:
+        return found
+    mask, other = (_aligned(x, lanes.shape) for x in rest)
+    return lax.select(mask, found, other.astype(held.dtype))
+
+
+def _store(held: jax.Array, value: jax.Array, *mask: jax.Array, lanes: _Lanes) -> jax.Array:
+    new = _taken(_aligned(value, lanes.shape), lanes).astype(held.dtype).reshape(held.shape)
+    return lax.select(_aligned(mask[0], lanes.shape).reshape(held.shape), new, held) if mask else new
+
+
+def _aligned(x: jax.Array, shape: tuple[int, ...]) -> jax.Array:
     """An operand of an access with all of its axes; those that it lacks are the last."""
-    x = jnp.asarray(x)
     return jnp.broadcast_to(x.reshape(*x.shape, *(1,) * (len(shape) - x.ndim)), shape)
 
 
-def _chosen(x: jax.Array, elements: Elements) -> jax.Array:
-    """`[n]` of an array of the shape of an access its elements; the array itself if they are all of it."""
-    if elements.all:
+def _taken(x: jax.Array, lanes: _Lanes) -> jax.Array:
+    """`[n]` elements of an array of the shape of their access; the array itself if they are all of it."""
+    if lanes.chosen is None:
         return x
-    flat, step = x.reshape(-1), _step(elements)
-    if step is None:
-        return flat[elements.chosen]
-    first, last = int(elements.chosen[0]), int(elements.chosen[-1])
-    return lax.slice(flat, (first,), (last + 1,), (step,))
+    if lanes.stretch is None:
+        return x.reshape(-1)[np.asarray(lanes.chosen)]
+    first, last, step = lanes.stretch
+    return lax.slice(x.reshape(-1), (first,), (last + 1,), (step,))
 
 
-def _spread(x: jax.Array, elements: Elements) -> jax.Array:
+def _spread(x: jax.Array, lanes: _Lanes) -> jax.Array:
     """An array of the shape of an access with such elements; what the others are does not matter."""
-    if elements.all or elements.count == 1:
-        return jnp.broadcast_to(
-            x.reshape(elements.shape if elements.all else (1,) * len(elements.shape)), elements.shape
-        )
-    size, step = math.prod(elements.shape), _step(elements)
-    if step is None:
+    if lanes.chosen is None:
+        return x.reshape(lanes.shape)
+    if len(lanes.chosen) == 1:
+        return jnp.broadcast_to(x.reshape(()), lanes.shape)
+    size = math.prod(lanes.shape)
+    if lanes.stretch is None:
         numbers = np.zeros(size, np.int32)
-        numbers[elements.chosen] = np.arange(elements.count)
-        return x.reshape(-1)[numbers].reshape(elements.shape)
-    first, last = int(elements.chosen[0]), int(elements.chosen[-1])
+        numbers[list(lanes.chosen)] = np.arange(len(lanes.chosen))
+        return x.reshape(-1)[numbers].reshape(lanes.shape)
+    first, last, step = lanes.stretch
     padded = lax.pad(x.reshape(-1), jnp.zeros((), x.dtype), [(first, size - last - 1, step - 1)])
-    return padded.reshape(elements.shape)
-
-
-def _step(elements: Elements) -> int | None:
-    """The distance between elements that are equally far apart."""
-    apart = np.unique(np.diff(elements.chosen))
-    return int(apart[0]) if len(apart) == 1 else 1 if elements.count == 1 else None
+    return padded.reshape(lanes.shape)

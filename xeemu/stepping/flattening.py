@@ -12,7 +12,7 @@ from xeemu.emission import exactness
 from xeemu.ir import control, evaluation, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import lanewise, termination
-from xeemu.language import collectives, separation, source
+from xeemu.language import collectives, separation, source, user_calls
 from xeemu.language.collectives import Collective
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
@@ -194,7 +194,7 @@ class _Writer:
 
     def _origin(self, op: Op) -> source.Origin | None:
         """Where an operation comes from, where somebody asks for it; what a library does, its caller has done."""
-        if not self._by_line or (op.name in _OF_MASKS and source.called_by_user(op) in _DIVERGING):
+        if not self._by_line or (op.name in _OF_MASKS and user_calls.called_by_user(op) in _DIVERGING):
             return None
         return source.origin_of(op) or self._caller
 
