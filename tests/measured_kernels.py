@@ -331,13 +331,16 @@ def reduce_inter(wg, data, out):
     pair = data.load(2 * gid, where=live) + data.load(2 * gid + 1, where=live)
     # The source stores 0 and then the pair where there is one; it was compiled to one store.
     tree = wg.barrier(tree.at[lid].set(jnp.where(live, pair, F32(0))))
-    stride = 1
-    while stride < wg.size:
+
+    def step(k, tree):
+        # A loop as it was compiled, for any size of the work-group.
+        stride = 1 << k
         index = 2 * stride * lid
         live = index < wg.size
         pair = tree.load(index, where=live) + tree.load(index + stride, where=live)
-        tree = wg.barrier(tree.at[index].set(pair, where=live))
-        stride *= 2
+        return wg.barrier(tree.at[index].set(pair, where=live))
+
+    tree = lax.fori_loop(0, wg.size.bit_length() - 1, step, tree)
     first = lid == 0
     return out.at[wg.group_id()].set(tree.load(0, where=first), where=first)
 

@@ -205,6 +205,7 @@ class Collective:
     x: Any
     argument: int
     place: tuple[int, ...] | None = None
+    chunk: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -309,9 +310,15 @@ class Item:
         return Collective(False, kind, op, x, int(argument))
 
     def over_sub_group(
-        self, kind: str, x: Any, op: str | None = None, argument: Any = 0, place: Any = None
+        self,
+        kind: str,
+        x: Any,
+        op: str | None = None,
+        argument: Any = 0,
+        place: Any = None,
+        chunk: int | None = None,
     ) -> Collective:
-        return Collective(True, kind, op, x, int(argument), place)
+        return Collective(True, kind, op, x, int(argument), place, chunk)
 
 
 def run(
@@ -413,8 +420,8 @@ def _meeting(request: Any) -> tuple[Any, ...]:
             return ("sub-group barrier" if sub_group else "barrier", *map(id, memories))
         case Atomic(memory, _, op):
             return ("atomic", id(memory), op)
-        case Collective(sub_group, kind, op):
-            return ("collective", sub_group, kind, op)
+        case Collective(sub_group, kind, op, chunk=chunk):
+            return ("collective", sub_group, kind, op, chunk)
     return ("end",)
 
 
@@ -528,6 +535,10 @@ def _algorithm(row: Sequence[Collective], poison: Poison, numbers: Sequence[int]
     kind, op, xs = row[0].kind, row[0].op, [request.x for request in row]
     if op is not None:
         neutral = identity(op, xs[0].dtype)
+        if row[0].chunk is not None:
+            parts = [lane // row[0].chunk for lane in numbers]
+            shared = {p: [x for x, q in zip(xs, parts, strict=True) if p == q] for p in parts}
+            return [functools.reduce(COMBINE[op], shared[p]) for p in parts]
         running = list(itertools.accumulate(xs, COMBINE[op]))
         return {
             "reduce": [functools.reduce(COMBINE[op], xs)] * len(row),

@@ -213,7 +213,11 @@ class Atomic:
 
 @dataclasses.dataclass(frozen=True)
 class Collective:
-    """`level` is `group`, `sub_group`, or `jnp` for a group's reduction spelled as `jnp.sum` and the like."""
+    """`level` is `group`, `sub_group`, or `jnp` for a group's reduction spelled as `jnp.sum` and the like.
+
+    Attributes:
+      chunk: lanes of the chunks of a sub-group that reduce, each for itself; None for all lanes together.
+    """
 
     target: Register | Uniform
     level: str
@@ -221,6 +225,7 @@ class Collective:
     op: str | None
     x: Expression
     argument: Expression | None = None
+    chunk: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -440,8 +445,8 @@ class _Group:
                 result = getattr(place, _method(op, fetch))(*operands, where=value(where))
                 old, memory = result if fetch else (None, result)
                 return self.assign(self.renew(state, name, memory), target, old)
-            case Collective(target, level, kind, op, x, argument):
-                return self.assign(state, target, self.collective(level, kind, op, value(x), value(argument)))
+            case Collective(target, level, kind, op, x, argument, chunk):
+                return self.assign(state, target, self.collective(level, kind, op, value(x), value(argument), chunk))
             case Barrier(names, level):
                 meet = {"group": self.wg.barrier, "sub_group": self.wg.sub_group.barrier, "fence": self.wg.fence}[level]
                 renewed = meet(*[self.memory(state, name) for name in names])
@@ -535,7 +540,9 @@ class _Group:
             return memory[place]
         return memory.load(place, where=where) if other is None else memory.load(place, where=where, other=other)
 
-    def collective(self, level: str, kind: str, op: str | None, x: Any, argument: Any) -> Any:
+    def collective(self, level: str, kind: str, op: str | None, x: Any, argument: Any, chunk: int | None) -> Any:
+        if chunk is not None:
+            return self.wg.sub_group.reduce(x, op, chunk=chunk)
         if level == "jnp":
             array = jnp.broadcast_to(x, self.local_range)
             return jnp.sum(array, dtype=array.dtype) if op == "add" else {"min": jnp.min, "max": jnp.max}[op](array)
@@ -625,6 +632,8 @@ class _WorkItem:
                 mask, (place,) = where is None or value(where), self.places(index, 1, False)
                 old = yield item.atomic(memories[name], place, op, *map(value, values), where=mask)
                 self.assign(target, old if mask or op != "load" else 0)
+            case Collective(target, "sub_group", kind, op, x, _, int(chunk)):
+                self.assign(target, (yield item.over_sub_group(kind, value(x), op, chunk=chunk)))
             case Collective(target, level, kind, op, x, argument):
                 over = item.over_sub_group if level == "sub_group" else item.over_group
                 self.assign(target, (yield over(kind, value(x), op, 0 if argument is None else value(argument))))
@@ -1153,10 +1162,12 @@ class _Writer:
                 if dtype == "bool"
                 else [Collective(target, level, kind, self.pick("add", "min", "max"), x)]
             )
+        chunks = level == "sub_group" and kind == "reduce"
+        chunk = self.pick(None, *(1 << k for k in range(self.sub_group_size.bit_length()))) if chunks else None
         if dtype == "bool":
-            return [Collective(target, level, kind, self.pick(*bitwise), x)]
+            return [Collective(target, level, kind, self.pick(*bitwise), x, chunk=chunk)]
         arithmetic = ("add", "min", "max") if _is_float(dtype) else ("add", "min", "max", "mul", *bitwise)
-        return [Collective(target, level, kind, self.pick(*arithmetic), x)]
+        return [Collective(target, level, kind, self.pick(*arithmetic), x, chunk=chunk)]
 
     def barrier(self) -> list[Statement]:
         names = tuple(self.phases)

@@ -148,6 +148,66 @@ def test_reductions_and_scans_of_every_dtype(dtype, level):
     check_reductions((11,), dtype, level)
 
 
+@pytest.mark.parametrize("shape", [*SHAPES, (16,), (12,)], ids=str)
+def test_chunks_of_a_sub_group_reduce_for_themselves(shape):
+    """In the last shapes the sub-groups are full, and the chunks alone; in most, the last chunk is partial."""
+    x = some(np.int32, GROUPS * math.prod(shape))
+    cases = list(itertools.product(OPERATIONS, (1, 2, 4, LANES)))
+
+    def everything(wg, value):
+        return [wg.sub_group.reduce(value, op, chunk=chunk) for op, chunk in cases]
+
+    results = run_on_all(everything, x, shape, len(cases))
+    for (op, chunk), result in zip(cases, results, strict=True):
+        for own, given in zip(x.reshape(GROUPS, -1), result, strict=True):
+            np.testing.assert_array_equal(given, reduced("reduce", op, own, chunk), err_msg=f"{op} {chunk}")
+
+
+@xe.kernel(sub_group_size=16)
+def chunked(wg, x, out, *, chunk: Any = 4):
+    """Work-items below a bound that differs between sub-groups leave in chunks the sums of those beside them."""
+    i = wg.global_id()
+    total = wg.cond(x[i] > 0, lambda: wg.sub_group.reduce(x[i], "add", chunk=chunk), lambda: jnp.zeros_like(x[i]))
+    return out.at[i].set(total)
+
+
+@pytest.mark.parametrize("schedule", [None, 0, 1])
+def test_a_reduction_in_chunks_leaves_out_who_is_not_active_in_every_order(schedule):
+    x = np.random.default_rng(8).integers(-9, 10, 80).astype(np.int32)
+    out = np.zeros_like(x)
+    for group in range(0, 80, 40):
+        for row in rows(40, 4):
+            own = x[group : group + 40][row]
+            out[group : group + 40][row] = np.where(own > 0, own[own > 0].sum(), 0)
+    found = xe.launch(chunked, xe.NDRange(80, 40), schedule=schedule)(x, np.zeros_like(x))
+    np.testing.assert_array_equal(found, out)
+    assert not xe.check(chunked, xe.NDRange(80, 40))(x, np.zeros_like(x))[1]
+
+
+@pytest.mark.parametrize(("chunk", "steps"), [(1, 0), (2, 1), (4, 2), (16, 4), (None, 4)])
+def test_a_reduction_in_chunks_is_listed_and_costs_its_steps(chunk, steps):
+    x = np.ones(64, np.int32)
+    _, report = xe.profile(chunked, xe.NDRange(64, 64), device="max1550")(x, np.zeros_like(x), chunk=chunk)
+    assert report.instructions.get("shuffle", 0) == 4 * steps
+    text = "in chunks of" if steps < 4 else "sub_group reduce add ("
+    assert text in str(xe.trace(chunked, xe.NDRange(64, 64), device="max1550")(x, x, chunk=chunk))
+
+
+@pytest.mark.parametrize(
+    ("chunk", "said"),
+    [
+        (3, "a chunk of 3 lanes of a sub-group of 16; give a power of two of at most 16"),
+        (32, "a chunk of 32 lanes of a sub-group of 16; give a power of two of at most 16"),
+        (0, "a chunk of 0 lanes of a sub-group of 16; give a power of two of at most 16"),
+        ("8", "the chunk of a sub-group is a str; give a Python int that is known as the kernel is traced: chunk=8"),
+    ],
+)
+def test_what_is_no_chunk_is_refused(chunk, said):
+    x = np.zeros(64, np.int32)
+    with pytest.raises(xe.KernelError, match=said + r".*\n  at .*chunk=chunk"):
+        xe.launch(chunked, xe.NDRange(64, 64), device="max1550")(x, x, chunk=chunk)
+
+
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_lanes_exchange_values(shape):
     """By an argument of each lane, also beyond the sub-group; by the same for all."""

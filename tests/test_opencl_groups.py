@@ -257,6 +257,18 @@ def test_a_partial_sub_group_reduces_what_it_has():
     np.testing.assert_array_equal(got, [1680] * 16 + [441] * 4)
 
 
+def test_a_reduction_of_clusters_takes_the_steps_of_a_cluster():
+    source = f"""
+    __attribute__((intel_reqd_sub_group_size({LANES})))
+    __kernel void part(__global int* out) {{
+      int i = get_global_id(0);
+      out[i] = sub_group_clustered_reduce_add(i, 4u) + sub_group_clustered_reduce_logical_or(i == 3, 8u);
+    }}"""
+    kernel, out = xe.load(source)["part"], np.zeros(20, np.int32)
+    report = xe.estimate(kernel, xe.NDRange.opencl(20, 20), device="max1550")(out)
+    assert report.instructions["shuffle"] == 2 * (2 + 3)
+
+
 def test_a_cluster_that_is_not_known_is_refused():
     source = "__kernel void k(__global int* out, int n) { *out = sub_group_clustered_reduce_add(1, (uint)*out); }"
     with pytest.raises(xe.Error, match="power of two"):

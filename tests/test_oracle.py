@@ -211,6 +211,7 @@ SUB_GROUP_RESULTS = {
     ("permute_xor", 2): [2, 3, 0, 1, 99, 99],
     ("select", 0): [0] * 4 + [4] * 2,
 }
+CHUNK_RESULTS = {1: [0, 1, 2, 3, 4, 5], 2: [1, 1, 5, 5, 9, 9], 4: [6] * 4 + [9] * 2}
 CASES = [(False, case) for case in GROUP_RESULTS.items()] + [(True, case) for case in SUB_GROUP_RESULTS.items()]
 
 
@@ -222,6 +223,15 @@ def test_collectives_over_six_work_items_in_sub_groups_of_four(sub_group, case):
     def collect(item, y):
         over = item.over_sub_group if sub_group else item.over_group
         item.store(y, item.local_linear_id(), (yield over(kind, item.local_linear_id(), **named)))
+
+    np.testing.assert_array_equal(run(collect, 6, 6, zeros(6))[0], expected)
+
+
+@pytest.mark.parametrize(("chunk", "expected"), CHUNK_RESULTS.items())
+def test_a_reduction_in_chunks_over_six_work_items_in_sub_groups_of_four(chunk, expected):
+    def collect(item, y):
+        lane = item.local_linear_id()
+        item.store(y, lane, (yield item.over_sub_group("reduce", lane, "add", chunk=chunk)))
 
     np.testing.assert_array_equal(run(collect, 6, 6, zeros(6))[0], expected)
 

@@ -159,6 +159,7 @@ FOREIGN = {
     "intel_sub_group_block_read(x)": "wg.sub_group.load(memory, base)",
     "work_group_scan_inclusive_add(x)": "wg.inclusive_scan(x, 'add')",
     "sub_group_reduce_max(x)": "wg.sub_group.reduce(x, 'max')",
+    "sub_group_clustered_reduce_max(x, 4)": "wg.sub_group.reduce(x, 'max', chunk=8)",
     "any_of_group(x)": "wg.any(x)",
     "atomic_xchg(x, 1)": "old, x = x.atomic[i].exchange(value)",
     "atomic_fetch_add_explicit(x, 1)": "x = x.atomic[i].add(value), or old, x = x.atomic[i].fetch_add(value)",

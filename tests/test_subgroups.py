@@ -36,12 +36,12 @@ class Group:
 
     select = broadcast
 
-    def reduce(self, x, op):
-        found = {"add": np.add, "max": np.maximum}[op].reduce(self._rows(x), axis=1, dtype=x.dtype)
+    def reduce(self, x, op, *, chunk=LANES):
+        found = {"add": np.add, "max": np.maximum}[op].reduce(self._rows(x, chunk), axis=1, dtype=x.dtype)
         return found[0] if self.level == "group" else self._repeated(found, x.shape)
 
-    def _rows(self, x):
-        lanes = LANES if self.level == "sub_group" else len(x)
+    def _rows(self, x, lanes=LANES):
+        lanes = lanes if self.level == "sub_group" else len(x)
         return x.reshape(len(x) // lanes, lanes, *x.shape[1:])
 
     def _repeated(self, rows, shape):
@@ -116,6 +116,9 @@ PLAIN = {
     "broadcast": of_items(lambda n, s, x, lane: s.broadcast(x, 3)),
     "select": of_items(lambda n, s, x, lane: s.select(x, 5) * 2),
     "reduce": of_items(lambda n, s, x, lane: s.reduce(x, "add") - 1),
+    "chunks": of_items(
+        lambda n, s, x, lane: s.reduce(x, "add", chunk=2) * s.reduce(x, "max", chunk=4) + s.reduce(x, "add")
+    ),
     "both": of_items(lambda n, s, x, lane: (s.broadcast(x, 0) + s.reduce(x, "max")) ^ s.broadcast(x, 7)),
     "with lanes": of_items(lambda n, s, x, lane: s.broadcast(x, 1) * lane + x),
     "compared": of_items(lambda n, s, x, lane: n.where(s.broadcast(x, 2) > x, lane, s.broadcast(x, 2))),
@@ -148,6 +151,17 @@ OF_COLUMNS = {
     "columns": lambda n, g, x, lane: g.sub_group.broadcast(x, 2)[..., None] * columns(n),
     "columns of lanes": lambda n, g, x, lane: g.sub_group.broadcast(x, 2)[..., None] * columns(n) + lane[..., None],
     "private": lambda n, g, x, lane: g.sub_group.broadcast(x[..., None] + columns(n), 4),
+    "chunks": lambda n, g, x, lane: (
+        g.sub_group.reduce(x[..., None] + columns(n), "add", chunk=4) * g.sub_group.broadcast(x, 1)[..., None]
+        + g.sub_group.reduce(x[..., None] ^ columns(n), "max", chunk=2)
+    ),
+    "chunks in a loop": lambda n, g, x, lane: repeated(
+        n,
+        3,
+        lambda k, a: a * g.sub_group.reduce(x, "max", chunk=2)[..., None] + g.sub_group.reduce(a, "add", chunk=4)
+        + g.sub_group.broadcast(x, k)[..., None],
+        x[..., None] + columns(n),
+    ),
     "stacked": lambda n, g, x, lane: n.stack([g.sub_group.broadcast(x, k) for k in range(COLUMNS)], -1),
     "turned": lambda n, g, x, lane: (g.sub_group.broadcast(x[..., None] + columns(n), 4) * lane[..., None])[..., ::-1],
     "counted": lambda n, g, x, lane: repeated(

@@ -58,7 +58,7 @@ def test_sectors_of_atomics_are_those_of_the_counters():
 
 def test_times_are_near_those_of_the_gpu():
     reached = validation.accuracy(OUTCOMES)
-    assert reached.error <= 9.5  # [8.8]
+    assert reached.error <= 9.5  # [8.7]
     assert reached.rank >= 0.98  # [0.987]
 
 

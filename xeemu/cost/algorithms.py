@@ -13,7 +13,8 @@ EXCHANGE = "exchange"
 
 def of_collective(collective: Collective, elements: int, words: int, geometry: Geometry) -> Mapping[str, float]:
     """Instructions by class, and exchanges, of an algorithm on elements of a work-item, each of so many words."""
-    steps = _steps(geometry) if collective.kind in ("reduce", "inclusive_scan", "exclusive_scan") else 1
+    lanes = collective.chunk or geometry.sub_group_size
+    steps = _steps(lanes) if collective.kind in ("reduce", "inclusive_scan", "exclusive_scan") else 1
     across = _across(elements, geometry) if collective.level == GROUP else {}
     return {"shuffle": float(words * steps * elements), **across}
 
@@ -21,12 +22,12 @@ def of_collective(collective: Collective, elements: int, words: int, geometry: G
 def of_reduction(elements: int, geometry: Geometry, is_of_group: bool) -> Mapping[str, float]:
     """The same of a reduction, or another operation that mixes work-items, which JAX has."""
     across = _across(elements, geometry) if is_of_group else {}
-    return {"shuffle": float(_steps(geometry) * elements), **across}
+    return {"shuffle": float(_steps(geometry.sub_group_size) * elements), **across}
 
 
-def _steps(geometry: Geometry) -> int:
-    """Steps by which the lanes of a sub-group combine their values."""
-    return max(1, math.ceil(math.log2(geometry.sub_group_size)))
+def _steps(lanes: int) -> int:
+    """Steps by which lanes of a sub-group combine their values."""
+    return math.ceil(math.log2(lanes))
 
 
 def _across(elements: int, geometry: Geometry) -> Mapping[str, float]:

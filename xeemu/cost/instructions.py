@@ -1,8 +1,9 @@
 """Instructions: what a compiler is taken to make of the operations of a program, by class, for a sub-group.
 
-Modelled, not counted. Taken to be free: constants and what follows from them, moves between registers, conversions of
-addresses, bools combined with bools, what is the same for the whole launch, and in a loop an address that grows by a
-constant; what nothing uses is not computed. A product that
+Modelled, not counted. Taken to be free: constants and what follows from them, moves between registers, bools combined
+with bools, what is the same for the whole launch, and in a loop an address that grows by a constant; what nothing uses
+is not computed. Every other access takes an instruction for its address, a kernel one for each id that it uses and one
+for its end. A product that
 only goes into sums is a multiply-add; of equal operations one is carried out; what a loop does not change is computed
 before it; of 64-bit integers only the words are computed that something needs. Everything else takes an instruction for
 each element of a work-item, some several. Instructions that access memory are counted elsewhere: they are the requests.
@@ -11,7 +12,7 @@ each element of a work-item, some several. Instructions that access memory are c
 import collections
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -19,10 +20,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from xeemu.cost import algorithms
+from xeemu.cost import words as word_counts
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.ir.table import Kind
-from xeemu.knowledge import intervals
 from xeemu.knowledge.access_tree import Frame, Key, Meeting
 from xeemu.knowledge.analysis import Plan
 from xeemu.language import primitives
@@ -38,6 +39,9 @@ _FLOATS = {"float64": "f64", "float16": "f16"}
 # The counter's step, its comparison, and the branch.
 _ITERATION = {"i32": 2.0, "control": 1.0}
 _BRANCH = {"control": 1.0}
+# From the number of an element to its address: a multiply-add, or a shift and an addition that are one. Others need not
+# wait for it.
+_ADDRESS = {"address": 1.0}
 _WITHOUT_RESULT = ("barrier", "fence", algorithms.EXCHANGE)
 
 # Of Threefry-2x32, by which JAX draws random bits, for a word: 20 rounds of an addition, a rotation and an exclusive
@@ -80,7 +84,7 @@ class _Count:
     def frame(self, frame: Frame, inputs: Mapping[Any, int]) -> None:
         depth = _depth(frame)
         levels: dict[Any, int] = {v: inputs.get(v, depth) for v in frame.body.taken}
-        (fused, taking), needed = _fused(frame.body, frame.plan), _needed_words(frame.body, frame.plan)
+        (fused, taking), needed = _fused(frame.body, frame.plan), word_counts.needed(frame.body, frame.plan)
         seen: set[Any] = set()
         for number, op in enumerate(frame.body.ops):
             if number in frame.regions:
@@ -92,6 +96,10 @@ class _Count:
             level = depth if pinned and op.operands else level
             levels |= dict.fromkeys(op.results, level)
             key = _key(op)
+            if op.name in ops.ACCESSES and _has_address(op, frame.plan, depth > 0):
+                place = (op.operands[0], *ops.indices(op))
+                self._add(frame, {} if place in seen else _ADDRESS, math.inf)
+                seen.add(place)
             if pinned and not _is_counted(op):
                 continue
             words = max((needed.get(v, 0) for v in op.results), default=1)
@@ -102,14 +110,34 @@ class _Count:
             found = _multiplying(op, found, words) if id(op) in taking else found
             self._add(_outer(frame, level), found, _independent(op, self.geometry))
         self._sections[frame] = min(frame.regions, default=START)
+        if frame.parent is None:
+            self._add(frame, _around(frame), math.inf)
         self._add(frame, _overhead(frame), 1)
 
-    def _add(self, frame: Frame, instructions: Mapping[str, float], independent: int) -> None:
+    def _add(self, frame: Frame, instructions: Mapping[str, float], independent: float) -> None:
+        """Adds instructions, of which so many need not wait for one another."""
         total = self.counted.setdefault((frame.plan, self._sections.get(frame, START)), {})
         waiting = sum(number for name, number in instructions.items() if name not in _WITHOUT_RESULT)
         for name, number in {**instructions, CHAIN: waiting / independent}.items():
             if number:
                 total[name] = total.get(name, 0.0) + number
+
+
+def _has_address(op: Op, plan: Plan, in_loop: bool) -> bool:
+    """Whether an access computes its address: not of a constant place, nor in a loop where it grows by a constant."""
+    indices = [value for value in ops.indices(op) if word_counts.constant(value, plan) is None]
+    varied = (value for value in indices if not isinstance(value, Constant))
+    return bool(indices) and (not in_loop or any(plan.values[value].form is None for value in varied))
+
+
+def _around(kernel: Frame) -> Counter:
+    """What a kernel takes beside its operations: it reads each id that it uses once, and ends."""
+    ids = {_id(op) for frame in kernel.frames() for op in frame.body.ops if op.name in (ops.LOCAL_ID, ops.GROUP_ID)}
+    return {"address": float(len(ids)), "control": 1.0}
+
+
+def _id(op: Op) -> tuple[str, int | None]:
+    return op.name, op.attributes["dim"]
 
 
 def _independent(op: Op, geometry: Geometry) -> int:
@@ -222,13 +250,13 @@ def _multiplications(op: Op) -> int:
 
 def _is_shift(product: Op, plan: Plan) -> bool:
     """Whether a factor of a product of integers is a power of two that is known."""
-    known = (_constant(value, plan) for value in product.operands)
+    known = (word_counts.constant(value, plan) for value in product.operands)
     return any(factor is not None and factor > 0 and factor & (factor - 1) == 0 for factor in known)
 
 
 def _multiplying(op: Op, found: Mapping[str, float], words: int) -> Mapping[str, float]:
     """The instructions of a sum that takes in a product: of integers, those of the product."""
-    words = min(words, _words(op.results[0].dtype))
+    words = min(words, word_counts.of_dtype(op.results[0].dtype))
     return _product(found["i32"] / words, words) if set(found) == {"i32"} else found
 
 
@@ -236,68 +264,9 @@ def _product(elements: float, words: int) -> Mapping[str, float]:
     return {"i64mul" if words == 2 else "i32mul": float(elements)}
 
 
-def _needed_words(body: Region, plan: Plan) -> dict[Any, int]:
-    """How many 32-bit words of each value of a body are needed; of what leaves it or goes into a loop, all.
-
-    What is not there is not needed. The high word of what is known to fit the low one is no work.
-    """
-    needed: dict[Any, int] = {}
-
-    def need(value: Value, words: int) -> None:
-        if not isinstance(value, Constant):
-            narrow = intervals.within(plan.values[value].interval, (-(2**31), 2**32 - 1))
-            needed[value] = max(needed.get(value, 0), min(words, 1 if narrow else _words(value.dtype)))
-
-    for value in body.outputs:
-        need(value, 2)
-    for op in reversed(body.ops):
-        result = max((needed.get(v, 0) for v in op.results), default=0)
-        if result or _has_effects(op):
-            for value, words in _operand_words(op, plan, result):
-                need(value, words)
-    return needed
-
-
 def _is_counted(op: Op) -> bool:
     """Whether an operation of the language is more than a request to memory."""
     return ops.of(op).kind in (Kind.ORDER, Kind.COLLECTIVE) or op.name == ops.ATOMIC
-
-
-def _has_effects(op: Op) -> bool:
-    return op.name in ops.LANGUAGE or control.of(op) is not None
-
-
-def _operand_words(op: Op, plan: Plan, result: int) -> Iterator[tuple[Value, int]]:
-    """The operands that an operation needs, and how many words of each if `result` words of its result are needed."""
-    name, operands = op.name, list(op.operands)
-    chosen = _constant(operands[0], plan) if name == "select_n" else None
-    if chosen is not None:
-        operands = [operands[1 + min(max(chosen, 0), len(operands) - 2)]]
-    for value in operands:
-        if ops.of(op).low_word or chosen is not None:
-            yield value, result
-        elif name == "convert_element_type":
-            yield value, _words(op.results[0].dtype)
-        elif name == "and" and any(_is_low(a, plan) for a in operands):
-            yield value, 1
-        else:
-            yield value, 2
-
-
-def _words(dtype: Any) -> int:
-    return 2 if dtype.itemsize == 8 and jnp.issubdtype(dtype, jnp.integer) else 1
-
-
-def _is_low(value: Value, plan: Plan) -> bool:
-    """Whether a constant mask keeps bits of the low word alone."""
-    mask = _constant(value, plan)
-    return mask is not None and 0 <= mask < 2**32
-
-
-def _constant(value: Value, plan: Plan) -> int | None:
-    """The integer that a value always is; None if there is no such one."""
-    interval = intervals.of_array(value.array) if isinstance(value, Constant) else plan.values[value].interval
-    return interval[0] if interval is not None and interval[0] == interval[1] else None
 
 
 def of_op(op: Op, plan: Plan, geometry: Geometry, words: int = 2, in_loop: bool = False) -> Mapping[str, float]:
@@ -317,7 +286,7 @@ def of_op(op: Op, plan: Plan, geometry: Geometry, words: int = 2, in_loop: bool 
     if op.name == ops.COLLECTIVE:
         of = op.operands[0]
         return algorithms.of_collective(
-            op.attributes["collective"], _elements(of.shape, geometry), _words(of.dtype), geometry
+            op.attributes["collective"], _elements(of.shape, geometry), word_counts.of_dtype(of.dtype), geometry
         )
     name = op.name
     traits = ops.of(op)
@@ -342,7 +311,7 @@ def _random(op: Op, elements: int) -> Mapping[str, float]:
     if op.name in ("random_wrap", "random_unwrap"):
         return {}
     made = op.results[0].dtype
-    words = 2 if jax.dtypes.issubdtype(made, jax.dtypes.prng_key) else _words(made)
+    words = 2 if jax.dtypes.issubdtype(made, jax.dtypes.prng_key) else word_counts.of_dtype(made)
     return {"i32": float(_RANDOM_BITS * words * elements)}
 
 
@@ -358,9 +327,9 @@ def _fences(op: Op, geometry: Geometry) -> int:
 
 def _follows(op: Op, plan: Plan) -> bool:
     """Whether the result is a constant, or one of the operands, because other operands are constants."""
-    if _constant(op.results[0], plan) is not None:
+    if word_counts.constant(op.results[0], plan) is not None:
         return True
-    return op.name == "select_n" and _constant(op.operands[0], plan) is not None
+    return op.name == "select_n" and word_counts.constant(op.operands[0], plan) is not None
 
 
 def _arithmetic(op: Op, plan: Plan, elements: int, words: int) -> Mapping[str, float]:
@@ -379,11 +348,11 @@ def _arithmetic(op: Op, plan: Plan, elements: int, words: int) -> Mapping[str, f
     if floating:
         inverse = {"special": float(elements)} if name == "integer_pow" and op.attributes["y"] < 0 else {}
         return {_FLOATS.get(operand.name, "f32"): float(elements * max(1, powers)), **inverse}
-    words = min(words, _words(operand))
+    words = min(words, word_counts.of_dtype(operand))
     if powers or (name == "mul" and not _is_shift(op, plan)):
         return _product(elements * max(1, powers), words)
     if name in ("div", "rem"):
-        return {"i32": float(words * elements * _division(_constant(op.operands[1], plan)))}
+        return {"i32": float(words * elements * _division(word_counts.constant(op.operands[1], plan)))}
     return {"i32": float(words * elements)}
 
 

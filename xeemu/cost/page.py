@@ -75,7 +75,7 @@ def _verdict(report: "Report") -> dict[str, Any]:
     return {
         "sizes": sizes,
         "file": file_name(report.file),
-        "time": f"{report.limit} {figures.seconds(report.time_s)}".strip(),
+        "time": text.duration(report),
         "cycles": figures.number(report.cycles),
         "bound": "" if binding is None else f"{figures.number(binding.work)} {fitting(binding.work, binding.unit)}",
         "occupancy": figures.percent(occupancy.fraction if occupancy else None),

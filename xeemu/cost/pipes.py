@@ -22,8 +22,9 @@ PIPES: tuple[Mapping[str, str], ...] = (
 )
 """The classes of each pipe, and the figure that says how many work-items start one in a cycle of an Xe core."""
 
-# Classes that only take their slot of the issue.
-_WITHOUT_LANES = ("memory", "barrier", "fence", "control")
+# Classes that only take their slot of the issue. An address is computed on whichever pipe has room: NVIDIA's compiler
+# divides additions between that of integers and that of multiply-adds.
+_WITHOUT_LANES = ("memory", "address", "barrier", "fence", "control")
 
 CLASSES: tuple[str, ...] = (*(name for pipe in PIPES for name in pipe), *_WITHOUT_LANES)
 """The classes of instructions."""

@@ -70,6 +70,8 @@ class Report:
 
       time_s: without the overhead of submitting the launch; see `limit`.
       cycles: the same in cycles of the device.
+      between_s: the least and the most that the time may be, where data decide it; None where it is known, or where a
+        loop may go on for ever.
       bound: the binding resource.
       occupancy: an `Occupancy`.
       sites: memory operations, in the order of the source.
@@ -77,7 +79,7 @@ class Report:
       global_: totals of global memory, and of private memory outside registers.
       atomics: totals of atomic operations.
       barriers: barriers that work-groups executed.
-      instructions: that sub-groups executed, by class.
+      instructions: that sub-groups executed, by class; whole numbers.
       registers: bytes of registers that a work-item needs.
       spill_bytes: bytes of a work-item that do not fit its registers.
       terms: what each resource would take, were it alone.
@@ -114,7 +116,7 @@ class Report:
     global_: GlobalTotals
     atomics: AtomicTotals
     barriers: int | None
-    instructions: Mapping[str, int] | None
+    instructions: Mapping[str, float] | None
     registers: int | None
     spill_bytes: int | None
     terms: tuple[Term, ...]
@@ -125,6 +127,7 @@ class Report:
     not_modelled: tuple[str, ...] = ()
     sampled_groups: int | None = None
     marks: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    between_s: tuple[float, float] | None = None
 
     @property
     def lever(self) -> Hint | None:

@@ -43,6 +43,7 @@ class SiteReport:
       errors: standard errors of the counts, by name, where they were made on a sample of the work-groups.
       bank_map: of local memory, one execution by a work-group: in closed form the one with the most excess passes, else
         the last one of the first group.
+      least, most: bounds of the counts by name, where data decide them and they were not counted.
     """
 
     file: str
@@ -65,6 +66,8 @@ class SiteReport:
     closed_form: bool = False
     errors: Mapping[str, float] | None = None
     bank_map: BankMap | None = None
+    least: Mapping[str, int] | None = None
+    most: Mapping[str, int] | None = None
 
     @property
     def degree(self) -> float | None:

@@ -1,22 +1,21 @@
 """Tabulation: a report from counts, with what follows from them: occupancy, time, hints."""
 
+import dataclasses
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from xeemu.cost import amounts, figures, hints, pipes, requests, timing
-from xeemu.cost.algorithms import EXCHANGE
+from xeemu.cost import bounds, execution, figures, hints, requests, timing
 from xeemu.cost.census import Census
 from xeemu.cost.costs import FIGURES, kind
 from xeemu.cost.counting import Counts, Ledger
-from xeemu.cost.instructions import CHAIN
 from xeemu.cost.report import Report
-from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport
+from xeemu.cost.sites import GlobalTotals, LocalTotals, SiteReport
 from xeemu.cost.subject import Idle, Subject
 from xeemu.cost.trials import Launch
-from xeemu.cost.workload import Executed, Spill
+from xeemu.cost.workload import Spill
 from xeemu.devices import bankmap, grf
 from xeemu.devices.bankmap import BankMap
 from xeemu.devices.device import Device
@@ -55,27 +54,23 @@ def tabulate(
     """
     taken, program = ledger.census, prepared.program
     geometry, device = taken.geometry, taken.device
-    by_place = {place: _site(place, counts, ledger, program.kernel) for place in taken.places}
+    by_place: Mapping[AccessSite, SiteReport] = {
+        place: _site(place, counts, ledger, program.kernel) for place in taken.places
+    }
     sites = tuple(by_place.values())
-    executed = _executed(counts, taken)
-    classes, barriers, exchanges = _classes(executed, taken, amounts.total(site.requests for site in sites))
+    done = execution.of_launch(by_place, counts, taken)
     registers = _registers(prepared, taken)
     there = _register_bytes(prepared, taken)
     spill = None if there is None else max(0, registers - there)
     spilled = Spill(spill, _spilled(prepared, counts, taken, there)) if spill and there else Spill()
-    atomics = _atomics(by_place, counts, taken)
     resident = _occupancy(prepared, taken, any(each.get("barrier") for each in taken.instructions.values()))
-    done = Executed(
-        instructions=classes,
-        chain=executed.get(CHAIN, 0.0),
-        barriers=barriers,
-        exchanges=exchanges,
-        atomics=atomics,
-    )
     launch = Launch(by_place, done, taken, resident, counts.executions, spilled)
     time = launch.timing
-    terms = time.terms if time else ()
+    terms, atomics = time.terms if time else (), done.atomics
     slm, global_ = LocalTotals.of(sites), GlobalTotals.of(sites)
+    between = None
+    if time and time.cycles is None:
+        sites, between = _bounded(launch, counts, ledger.places)
     local, outside = ([s for s in sites if (s.space == "local") is inside] for inside in (True, False))
     ordered = tuple(sorted(sites, key=lambda site: (site.file, site.line)))
     subject = Subject(
@@ -109,14 +104,15 @@ def tabulate(
         static={name: _static(value) for name, value in program.static},
         time_s=time.time_s if time else None,
         cycles=time.cycles if time else None,
+        between_s=between,
         bound=time.bound if time else None,
         occupancy=resident,
         sites=ordered,
         slm=slm,
         global_=global_,
         atomics=atomics,
-        barriers=barriers,
-        instructions=classes,
+        barriers=done.barriers,
+        instructions=done.instructions,
         registers=registers,
         spill_bytes=spill,
         terms=terms,
@@ -129,11 +125,28 @@ def tabulate(
         marks={
             "slm": _mark(local, slm.requests, slm.passes, slm.ideal_passes),
             "global_": _mark(outside, global_.requests, global_.lines, global_.bytes_moved),
-            "atomics": _mark(sites, atomics.local_requests, atomics.global_operations, atomics.contention),
+            "atomics": _mark(
+                sites, done.atomics.local_requests, done.atomics.global_operations, done.atomics.contention
+            ),
             "sites": _mark(sites, *(site.requests for site in sites)),
-            "barriers": ">" if exchanges else _mark((), barriers),
+            "barriers": ">" if done.exchanges else _mark((), done.barriers),
         },
     )
+
+
+def _bounded(
+    launch: Launch, counts: Counts, places: Sequence[AccessSite]
+) -> tuple[tuple[SiteReport, ...], tuple[float, float] | None]:
+    """The sites of a launch with the bounds of those places that were not counted, and the bounds of its time."""
+    found, hertz = bounds.of_places(places, launch.taken), launch.taken.device.clock_hz
+    sites = tuple(
+        dataclasses.replace(site, least=found[place].least, most=found[place].most) if place in found else site
+        for place, site in launch.sites.items()
+    )
+    cycles = bounds.cycles(launch, found, counts)
+    if cycles is None or hertz is None:
+        return sites, None
+    return sites, (cycles[0] / hertz, cycles[1] / hertz)
 
 
 def _static(value: Any) -> Any:
@@ -198,33 +211,6 @@ def _bank_map(place: AccessSite, counts: Counts, taken: Census) -> BankMap | Non
         return None
     operation = next(operations[0] for operations in taken.operations.values() if operations[0].place == place)
     return bankmap.draw(shown.addresses, shown.active, taken.device, shown.width_bytes, kind(operation))
-
-
-def _executed(counts: Counts, taken: Census) -> dict[str, float | None]:
-    """What sub-groups execute besides requests to memory, by class, and the chain of instructions."""
-    sub_groups = requests.sub_groups(taken.geometry)
-    total: dict[str, float | None] = {}
-    for key, each in taken.instructions.items():
-        executions = counts.executions[key[0]]
-        times = None if executions is None else executions * sub_groups
-        times = counts.active.get(key, times)
-        for name, each_time in each.items():
-            before = total.get(name, 0)
-            total[name] = None if before is None or times is None else before + each_time * times
-    return total
-
-
-def _classes(
-    executed: Mapping[str, float | None], taken: Census, memory_requests: int | None
-) -> tuple[dict[str, int] | None, int | None, int | None]:
-    """Instructions by class, those that there are; the barriers of work-groups; the exchanges of group algorithms."""
-    total = {"memory": memory_requests, **executed}
-    barriers, exchanges = total.get("barrier", 0), total.get(EXCHANGE, 0)
-    memory = total["memory"]
-    total["memory"] = None if memory is None or exchanges is None else memory + exchanges
-    known = {name: round(number) for name in pipes.CLASSES if (number := total.get(name))}
-    by_group = None if barriers is None else round(barriers) // requests.sub_groups(taken.geometry)
-    return None if None in total.values() else known, by_group, None if exchanges is None else round(exchanges)
 
 
 def _mark(sites: Iterable[SiteReport], *figures: int | None) -> str:
@@ -354,29 +340,3 @@ def _occupancy(prepared: Prepared, census: Census, barriers: bool) -> Occupancy 
     except Error:
         # What the launch's own checks let pass, the calculator may not have figures for.
         return None
-
-
-# --- Totals ---
-
-
-def _atomics(sites: Mapping[AccessSite, SiteReport], counts: Counts, taken: Census) -> AtomicTotals:
-    updates = taken.updates
-    local = [site for place, site in sites.items() if place in updates and site.space == "local"]
-    remote = {place: site for place, site in sites.items() if place in updates and site.space == "global"}
-    return AtomicTotals(
-        local_requests=amounts.total(site.requests for site in local),
-        local_passes=amounts.total(site.passes for site in local),
-        global_operations=amounts.total(site.lanes for site in remote.values()),
-        global_sectors=amounts.total(site.sectors for site in remote.values()),
-        contention=_contention({place.memory for place in remote}, counts),
-    )
-
-
-def _contention(memories: set[Allocation], counts: Counts) -> int | None:
-    most = 0
-    for memory in memories:
-        tally = counts.tallies.get(memory)
-        if tally is None:
-            return None
-        most = max(most, int(tally.max(initial=0)))
-    return most

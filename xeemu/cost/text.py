@@ -4,7 +4,7 @@ Nothing is computed while a report is printed beyond quotients and differences o
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from xeemu.cost import amounts
@@ -58,9 +58,10 @@ def _header(report: "Report") -> list[str]:
 
 def _verdict(report: "Report") -> list[str]:
     lines = ["VERDICT"]
-    time = f"{seconds(report.time_s)} = {number(report.cycles)} cycles, after the launch was submitted"
-    time = f"{report.limit} {time}".strip()
-    lines.append(marked(f"  time       {time}", report.mark("time_s")))
+    time = f"{duration(report)} = {number(report.cycles)} cycles, after the launch was submitted"
+    if report.between_s is not None:
+        time = f"{duration(report)}, as data decide"
+    lines.append(marked(f"  time       {time}", "~" if report.between_s else report.mark("time_s")))
     caveats = list(of_caveats(report))
     lines += [line for label, text in caveats if label == _UNKNOWN for line in _hung(label, text)]
     binding = next((term for term in report.terms if term.resource == report.bound), None)
@@ -77,6 +78,13 @@ def _verdict(report: "Report") -> list[str]:
     return lines
 
 
+def duration(report: "Report") -> str:
+    """How long the launch takes, or between how long, in a few words."""
+    if report.between_s is not None:
+        return f"between {seconds(report.between_s[0])} and {seconds(report.between_s[1])}"
+    return f"{report.limit} {seconds(report.time_s)}".strip()
+
+
 def of_caveats(report: "Report") -> Iterator[tuple[str, str]]:
     """What is not known of the time, and why the launch may take more or less, each with a label of the verdict."""
     if site := _unforeseen(report):
@@ -85,7 +93,7 @@ def of_caveats(report: "Report") -> Iterator[tuple[str, str]]:
             f"what the {site.op} of {site.memory} in line {site.line} costs depends on data: xe.profile(...) counts "
             "it, in large launches with sample=1000",
         )
-    if report.time_s is None:
+    if report.time_s is None and report.between_s is None:
         return
     if report.missing:
         yield "without", f"{', '.join(report.missing)}: {report.device} has no figure for it"
@@ -160,12 +168,10 @@ def _listing(sites: list[SiteReport], texts: Mapping[int, str], width: int) -> l
 
 
 def _gutter(sites: list[SiteReport]) -> str:
-    slm, outside = LocalTotals.of(sites), GlobalTotals.of(sites)
-    local = any(site.space == "local" for site in sites)
-    far = any(site.space != "local" for site in sites)
-    passes = (number(slm.passes), number(slm.ideal_passes)) if local else (".", ".")
-    lines = (number(outside.lines), _efficiency(outside)) if far else (".", ".")
-    requests = number(amounts.total(site.requests for site in sites))
+    local, far = ([site for site in sites if (site.space == "local") is inside] for inside in (True, False))
+    passes = (_total(local, "passes"), _total(local, "ideal_passes")) if local else (".", ".")
+    lines = (_total(far, "lines"), _efficiency(GlobalTotals.of(far))) if far else (".", ".")
+    requests = _total(sites, "requests")
     return f"{requests:>9}{passes[0]:>9}{passes[1]:>8}{lines[0]:>8}{lines[1]:>5}"
 
 
@@ -176,10 +182,10 @@ def _banks(report: "Report") -> list[str]:
     heads = f"{'requests':>10}{'passes':>10}{'ideal':>10}{'degree':>8}{'excess':>10}"
     lines = [marked(f"{'SLM BANKS':28}{heads}", report.mark("slm"))]
     for site in sites:
-        lines.append(f"{_label(site)}{_bank_figures(site)}")
+        lines.append(f"{_label(site)}{_bank_figures(site, [site])}")
         lines += _errors(site, ("requests", "passes", "ideal_passes"), 10)
     if len(sites) > 1:
-        lines.append(f"{'  all':28}{_bank_figures(report.slm)}")
+        lines.append(f"{'  all':28}{_bank_figures(report.slm, sites)}")
     return lines + _footnote(report, sites) + _worst_map(sites)
 
 
@@ -210,10 +216,19 @@ def _relative(error: float | None, figure: int | None) -> str:
     return f"{100 * error / figure if figure else 0:.2g}%"
 
 
-def _bank_figures(counts: SiteReport | LocalTotals) -> str:
+def _total(sites: Sequence[SiteReport], name: str) -> str:
+    """The sum of a count; after `<` the most that it may be, where it is not known."""
+    known = [getattr(site, name) for site in sites]
+    total = amounts.total(known)
+    mosts = ((site.most or {}).get(name) if n is None else n for site, n in zip(sites, known, strict=True))
+    most = amounts.total(mosts) if total is None else None
+    return number(total) if most is None else f"<{number(most)}"
+
+
+def _bank_figures(counts: SiteReport | LocalTotals, sites: Sequence[SiteReport]) -> str:
     degree = ratio(counts.passes, counts.requests)
     shown = "." if counts.requests == 0 else "?" if degree is None else f"{degree:.2f}"
-    figures = f"{number(counts.requests):>10}{number(counts.passes):>10}{number(counts.ideal_passes):>10}"
+    figures = "".join(f"{_total(sites, name):>10}" for name in ("requests", "passes", "ideal_passes"))
     return f"{figures}{shown:>8}{number(counts.excess):>10}"
 
 
@@ -224,20 +239,19 @@ def _global(report: "Report") -> list[str]:
     heads = f"{'requests':>9}{'lines':>9}{'sectors':>9}{'used':>9}{'moved':>9}{'eff':>5}"
     lines = [marked(f"{'GLOBAL MEMORY':28}{heads}", report.mark("global_"))]
     for site in sites:
-        lines.append(f"{_label(site)}{_line_figures(site)}")
+        lines.append(f"{_label(site)}{_line_figures(site, [site])}")
         lines += _errors(site, ("requests", "lines", "sectors", "bytes_used", "bytes_moved"), 9)
     if len(sites) > 1:
-        lines.append(f"{'  all':28}{_line_figures(report.global_)}")
+        lines.append(f"{'  all':28}{_line_figures(report.global_, sites)}")
     lines += _footnote(report, sites)
     if report.atomics.global_operations != 0:
         lines += wrap(of_atomics(report.atomics), "  ")
     return lines
 
 
-def _line_figures(counts: SiteReport | GlobalTotals) -> str:
-    figures = f"{number(counts.requests):>9}{number(counts.lines):>9}{number(counts.sectors):>9}"
-    used, moved = number(counts.bytes_used), number(counts.bytes_moved)
-    return f"{figures}{used:>9}{moved:>9}{_efficiency(counts):>5}"
+def _line_figures(counts: SiteReport | GlobalTotals, sites: Sequence[SiteReport]) -> str:
+    names = ("requests", "lines", "sectors", "bytes_used", "bytes_moved")
+    return "".join(f"{_total(sites, name):>9}" for name in names) + f"{_efficiency(counts):>5}"
 
 
 def _efficiency(counts: SiteReport | GlobalTotals) -> str:
@@ -247,7 +261,11 @@ def _efficiency(counts: SiteReport | GlobalTotals) -> str:
 
 def _footnote(report: "Report", sites: list[SiteReport]) -> list[str]:
     labels = {_how(site) for site in sites}
-    lines = ["     * counted as the kernel ran; the others follow from the source"] if "*" in labels else []
+    lines = []
+    if any(site.most is not None for site in sites):
+        lines.append("     < at most, whatever the data are; the others follow from the source")
+    elif "*" in labels:
+        lines.append("     * counted as the kernel ran; the others follow from the source")
     if "~" in labels:
         lines.append(f"     ~ estimated from {report.sampled_groups} of {report.groups} work-groups, drawn at random")
     return lines
@@ -330,7 +348,7 @@ def _label(site: SiteReport) -> str:
 
 def _how(site: SiteReport) -> str:
     """A sign for how the counts of a site are known."""
-    if site.closed_form:
+    if site.closed_form or site.most is not None:
         return " "
     return "*" if site.errors is None else "~"
 

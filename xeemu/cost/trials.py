@@ -114,7 +114,8 @@ class Launch:
         return rows.of_operations(every, len(self.taken.geometry.local_range))
 
     @functools.cached_property
-    def _as_it_is(self) -> Work | None:
+    def work(self) -> Work | None:
+        """What it does; None if it has no work-groups."""
         return self._counted(self.sites, Change())
 
     def _work(self, change: Change) -> Work | None:
@@ -139,7 +140,7 @@ class Launch:
         sites = {place: fewer(site, 1 / times[place]) for place, site in self.sites.items()}
         repeated = self._repeated(change.spread)
         more = {name: (each - 1) * (self._done(name) or 0) for name, each in repeated.items()}
-        work, before = self._counted(sites, dataclasses.replace(change, instructions=more)), self._as_it_is
+        work, before = self._counted(sites, dataclasses.replace(change, instructions=more)), self.work
         if work is None or before is None:
             return work
         by_site = {id(site): times[place] for place, site in self.sites.items()}

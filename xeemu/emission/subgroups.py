@@ -1,10 +1,10 @@
 """Sub-groups: values held by sub-group and lane, and once for a sub-group where its lanes have them alike.
 
 What a sub-group's broadcast or reduction gives is the same for all of its lanes, and so is what is computed from
-nothing else. Held as `[G, sub-groups, 1, *private]` it is computed once. What it is combined with is held as
-`[G, sub-groups, lanes, *private]`, for compilers do not see that work-items in a row have one value alike, and look it
-up anew for each. But only where work-items have several elements of their own: XLA's loops over the lanes alone are
-several times as slow on a CPU as over all work-items.
+nothing else; a chunk of a sub-group that reduces for itself is a sub-group here. Held as `[G, sub-groups, 1, *private]`
+it is computed once. What it is combined with is held as `[G, sub-groups, lanes, *private]`, for compilers do not see
+that work-items in a row have one value alike, and look it up anew for each. But only where work-items have several
+elements of their own: XLA's loops over the lanes alone are several times as slow on a CPU as over all work-items.
 """
 
 import dataclasses
@@ -29,11 +29,11 @@ _SHAPES = {"broadcast_in_dim": "shape", "reshape": "new_sizes"}
 
 
 def alike(op: Op, geometry: Geometry) -> int | None:
-    """The lanes of a sub-group, if an algorithm gives them all the same and all sub-groups are full; else None."""
+    """The lanes of a sub-group or of a chunk, if an algorithm gives them all the same and all are full; else None."""
     algorithm: Collective = op.attributes["collective"]
-    if algorithm.level != collectives.SUB_GROUP or geometry.items % algorithm.sub_group_size:
+    if algorithm.level != collectives.SUB_GROUP or geometry.items % algorithm.lanes:
         return None
-    return algorithm.sub_group_size if algorithm.alike(*(a.ndim for a in op.operands[1:])) else None
+    return algorithm.lanes if algorithm.alike(*(a.ndim for a in op.operands[1:])) else None
 
 
 def common(operands: Sequence[Emitted], chunk: Chunk) -> int | None:

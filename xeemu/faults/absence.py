@@ -99,7 +99,7 @@ def _may_be_absent(op: Op, geometry: Geometry) -> bool:
         return True
     lane = op.operands[1]
     if op.attributes["collective"].kind in ("broadcast", "select") and isinstance(lane, Constant):
-        whole = geometry.items if op.attributes["collective"].level == collectives.GROUP else geometry.sub_group_size
+        whole = op.attributes["collective"].lanes
         return not 0 <= int(lane.array) < whole - (-geometry.items % whole)
     return True
 
@@ -207,7 +207,6 @@ class _Run:
         shape = op.operands[0].shape
         rows = (self.geometry.items, *shape[len(self.geometry.local_range) :])
         x = operands[0].mapped(lambda part: np.broadcast_to(part, shape).reshape(rows))
-        lanes = self.geometry.items if chosen.level == collectives.GROUP else chosen.sub_group_size
         mask = operands[-1] if chosen.masked else absent_values.constant(np.bool_(True))
         arguments = operands[1 : len(operands) - chosen.masked]
         # Reductions leave out what is not active.
@@ -217,9 +216,9 @@ class _Run:
                 x.array, x.known, np.where(out[(slice(None), *(None,) * (len(rows) - 1))], 0, x.origin)
             )
         result = (
-            self._exchanged(op, x, arguments[0], mask, lanes, rows)
+            self._exchanged(op, x, arguments[0], mask, chosen.lanes, rows)
             if arguments
-            else absent_values.combined(chosen, x, lanes)
+            else absent_values.combined(chosen, x)
         )
         one = chosen.level == collectives.GROUP and chosen.kind in ("reduce", "broadcast")
         return result.mapped(lambda part: part[0] if one else part.reshape(shape))

@@ -175,10 +175,11 @@ def uniform(op: Op, x: PartialValue) -> PartialValue:
     return constant(x.array.max())
 
 
-def combined(chosen: Collective, x: PartialValue, lanes: int) -> PartialValue:
+def combined(chosen: Collective, x: PartialValue) -> PartialValue:
     """What lanes get that combine all of theirs, `[items, *private]`."""
     if x.origin is None:
         return UNKNOWN
+    lanes = chosen.lanes
     origins = [x.origin[first : first + lanes] for first in range(0, len(x.origin), lanes)]
     if chosen.kind == "reduce" and chosen.op in ("and", "or") and x.array is not None and x.array.dtype.kind == "b":
         decided = known_as(x, chosen.op == "or", x.origin.shape)

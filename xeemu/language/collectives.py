@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from xeemu.language import source
 from xeemu.language.memory import poison
 
 GROUP, SUB_GROUP = "group", "sub_group"
@@ -44,6 +45,7 @@ class Collective:
       sub_group_size: lanes of a full sub-group.
       masked: whether a mask of the work-items that take part follows the other operands. What one would get of a
         work-item that does not is the poison value, and it has no part in a reduction.
+      chunk: lanes of the chunks that a sub-group is cut into, each of which reduces for itself; None if it is not cut.
     """
 
     level: str
@@ -52,9 +54,16 @@ class Collective:
     local_range: tuple[int, ...]
     sub_group_size: int
     masked: bool = False
+    chunk: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.level} {self.kind}" + (f" {self.op}" if self.op else "")
+        chunks = f" in chunks of {self.chunk}" if self.chunk else ""
+        return f"{self.level} {self.kind}" + (f" {self.op}" if self.op else "") + chunks
+
+    @property
+    def lanes(self) -> int:
+        """Work-items in a row that carry it out together, of which the last may be fewer."""
+        return self._items if self.level == GROUP else self.chunk or self.sub_group_size
 
     def result_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """A group's reduction or broadcast leaves the private axes only; everything else keeps `shape`."""
@@ -81,11 +90,11 @@ class Collective:
         if self.level == GROUP and self.kind in ("reduce", "broadcast"):
             return result[0, 0]
         count = result.shape[0]
-        full = jnp.broadcast_to(result, (count, self._lanes, *private)).reshape(count * self._lanes, *private)
+        full = jnp.broadcast_to(result, (count, self.lanes, *private)).reshape(count * self.lanes, *private)
         return full[: self._items].reshape(x.shape)
 
     def alike(self, *dimensions: int) -> bool:
-        """Whether it gives all work-items of a group or sub-group the same.
+        """Whether it gives all work-items that carry it out together the same.
 
         Args:
           dimensions: of the lane, shift or mask.
@@ -93,17 +102,17 @@ class Collective:
         return self.kind in ("reduce", "ballot") or (self.kind in ("broadcast", "select") and not any(dimensions))
 
     def rows(self, x: jax.Array, *argument: jax.Array | np.ndarray) -> jax.Array:
-        """The results `[rows, lanes, *private]` of the sub-groups, or of the group as one; `lanes` is 1 if `alike`."""
+        """The results `[rows, lanes, *private]`, a row for each `lanes` work-items; with 1 lane if `alike`."""
         private = x.shape[len(self.local_range) :]
         fill = poison(x.dtype) if self.op is None else identity(self.op, x.dtype)
         fill = np.bool_(False) if self.kind == "ballot" else fill
         if self.masked:
             argument, mask = argument[:-1], argument[-1]
             x = jnp.where(mask.reshape(*mask.shape, *(1,) * len(private)), x, fill)
-        rows = _rows(x.reshape(self._items, *private), self._lanes, fill)
-        if self.kind == "broadcast" and _is_lane_of_all(argument[0], self._items, self._lanes):
+        rows = _rows(x.reshape(self._items, *private), self.lanes, fill)
+        if self.kind == "broadcast" and _is_lane_of_all(argument[0], self._items, self.lanes):
             return rows[:, int(argument[0])][:, None]
-        if argument and self.alike(argument[0].ndim) and not self._items % self._lanes:
+        if argument and self.alike(argument[0].ndim) and not self._items % self.lanes:
             return _lane(rows, _narrowed(jnp.asarray(argument[0])))
         return self._rows_result(rows, [self._argument(a) for a in argument])
 
@@ -111,14 +120,10 @@ class Collective:
     def _items(self) -> int:
         return math.prod(self.local_range)
 
-    @property
-    def _lanes(self) -> int:
-        return self._items if self.level == GROUP else self.sub_group_size
-
     def _argument(self, a: jax.Array | np.ndarray) -> jax.Array:
         """`[rows, lanes]` int32, scalars as `[1, 1]`; what is no lane of a group stays none."""
         lane = _narrowed(jnp.asarray(a))
-        return _rows(lane.reshape(self._items), self._lanes, np.int32(0)) if a.ndim else lane.reshape(1, 1)
+        return _rows(lane.reshape(self._items), self.lanes, np.int32(0)) if a.ndim else lane.reshape(1, 1)
 
     def _rows_result(self, rows: jax.Array, argument: list[jax.Array]) -> jax.Array:
         if self.kind == "reduce":
@@ -138,6 +143,24 @@ class Collective:
             "permute_xor": lambda a: lane ^ a,
         }[self.kind](argument[0])
         return _take(rows, jnp.broadcast_to(source_lane, (rows.shape[0], source_lane.shape[1])), self._items)
+
+
+def checked_chunk(chunk: Any, lanes: int) -> int | None:
+    """The lanes of the chunks that a sub-group of `lanes` is cut into; None if one chunk is all of it.
+
+    Raises:
+      KernelError: it is not known as the kernel is traced, no power of two, or more than the sub-group has.
+    """
+    if isinstance(chunk, bool) or not isinstance(chunk, int | np.integer):
+        raise source.kernel_error(
+            f"the chunk of a sub-group is {source.called(chunk)}; give a Python int that is known as the kernel is "
+            "traced: chunk=8, or a static parameter, a keyword-only one of the kernel"
+        )
+    if chunk < 1 or chunk & (chunk - 1) or chunk > lanes:
+        raise source.kernel_error(
+            f"a chunk of {chunk} lanes of a sub-group of {lanes}; give a power of two of at most {lanes}"
+        )
+    return None if chunk == lanes else int(chunk)
 
 
 def identity(op: str | None, dtype: Any) -> Any:

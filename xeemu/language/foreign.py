@@ -14,7 +14,9 @@ _OF_SUB_GROUP = re.compile(
     r"^(get_)?(max_)?(intel_)?(sub_group|num_sub_groups)|^_*(shfl|ballot|any_sync|all_sync)|warp"
 )
 _OF_MEMORY = re.compile(r"^_*(atom|atomic)_?(?=[a-zA-Z])")
-_OPERATION = re.compile(r"^(non_uniform_)?(reduce|scan_inclusive|scan_exclusive)_(add|mul|min|max|and|or|xor)$")
+_OPERATION = re.compile(
+    r"^(non_uniform_|clustered_)?(reduce|scan_inclusive|scan_exclusive)_(add|mul|min|max|and|or|xor)$"
+)
 _ARGUMENTS: Mapping[str, str] = {
     "barrier": "(tile)",
     "fence": "(tile)",
@@ -52,6 +54,7 @@ _THINGS: Mapping[str, str] = {
     "async_work_group_copy": f"tile = tile.at[wg.local_id()].set(x[wg.global_id()]), then {_BARRIER}",
     "wait_group_events": _BARRIER,
     "atomic_ref": "x = x.atomic[i].add(value)",
+    "chunked_partition": "wg.sub_group.reduce(x, op, chunk=8)",
     "clamp": "jnp.clip(x, low, high)",
     "get_enqueued_local_size": "wg.local_range(d)",
     "get_global_offset": "wg.global_id(d) + offset, for ids begin at 0",
@@ -94,7 +97,8 @@ def written(name: str) -> str | None:
         return _atomic(operation)
     if found := _OPERATION.match(plain):
         kind = {"reduce": "reduce"}.get(found[2]) or "_".join(reversed(found[2].split("_")))
-        return f"{'wg.sub_group' if 'sub_group' in name else 'wg'}.{kind}(x, {found[3]!r})"
+        chunk = ", chunk=8" if found[1] == "clustered_" else ""
+        return f"{'wg.sub_group' if 'sub_group' in name else 'wg'}.{kind}(x, {found[3]!r}{chunk})"
     if _OF_SUB_GROUP.search(name):
         plain = {"id": "group_id"}.get(plain, plain)
         return _call("wg.sub_group", SUB_GROUP.get(plain) or _of(names_of(SubGroup), plain))

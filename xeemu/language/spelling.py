@@ -76,6 +76,7 @@ SUB_GROUP: Mapping[str, str] = {
     "block_read": "load",
     "block_store": "store",
     "block_write": "store",
+    "chunked_partition": "reduce",
     "exclusive_scan_over_group": "exclusive_scan",
     "group_barrier": "barrier",
     "group_broadcast": "broadcast",

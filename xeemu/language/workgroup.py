@@ -11,7 +11,7 @@ from jax import lax
 
 from xeemu.errors import KernelArgumentError
 from xeemu.language import choices, divergence, loops, operands, primitives, source, spelling
-from xeemu.language.collectives import GROUP, OPERATIONS, SUB_GROUP, Collective
+from xeemu.language.collectives import GROUP, OPERATIONS, SUB_GROUP, Collective, checked_chunk
 from xeemu.language.dialect import PYTHON, Dialect
 from xeemu.language.geometry import Geometry
 from xeemu.language.memory import Description, Memory, ordering
@@ -237,7 +237,9 @@ class WorkGroup:
                 f"\n  at {source.of_caller()}"
             )
 
-    def _collect(self, level: str, kind: str, op: str | None, x: Any, *argument: jax.Array) -> jax.Array:
+    def _collect(
+        self, level: str, kind: str, op: str | None, x: Any, *argument: jax.Array, chunk: int | None = None
+    ) -> jax.Array:
         self._needs_groups("a group algorithm")
         geometry = self._geometry
         if op is not None and op not in OPERATIONS:
@@ -250,7 +252,7 @@ class WorkGroup:
         if mask:
             # What the others have computed there is nobody's.
             array = divergence.merged(mask[0], array, jnp.zeros_like(array))
-        collective = Collective(level, kind, op, geometry.local_range, geometry.sub_group_size, bool(mask))
+        collective = Collective(level, kind, op, geometry.local_range, geometry.sub_group_size, bool(mask), chunk)
         return primitives.collective_p.bind(array, *argument, *mask, collective=collective)[0]
 
     def _active(self) -> list[jax.Array]:
@@ -304,9 +306,9 @@ class SubGroup:
         """`x` of lane `id`; `id` is the same for a whole sub-group."""
         return self._collect("broadcast", None, x, self._group._lane(id))
 
-    def reduce(self, x: Any, op: str) -> jax.Array:
-        """`x` of all lanes combined with `op`."""
-        return self._collect("reduce", op, x)
+    def reduce(self, x: Any, op: str, *, chunk: int | None = None) -> jax.Array:
+        """`x` of all lanes combined with `op`; or of `chunk` lanes in a row, a power of two, each chunk for itself."""
+        return self._collect("reduce", op, x, chunk=None if chunk is None else checked_chunk(chunk, self.size))
 
     def inclusive_scan(self, x: Any, op: str) -> jax.Array:
         """`x` of the lanes up to each combined with `op`."""
@@ -377,8 +379,8 @@ class SubGroup:
     def _size(self) -> Any:
         return self._group._id(self.size)
 
-    def _collect(self, kind: str, op: str | None, x: Any, *argument: jax.Array) -> jax.Array:
-        return self._group._collect(SUB_GROUP, kind, op, x, *argument)
+    def _collect(self, kind: str, op: str | None, x: Any, *argument: jax.Array, chunk: int | None = None) -> jax.Array:
+        return self._group._collect(SUB_GROUP, kind, op, x, *argument, chunk=chunk)
 
 
 def _truth(x: Any) -> jax.Array:

@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
@@ -13,7 +12,6 @@ from xeemu.frontends.lowering.walk import Walk
 from xeemu.frontends.tree import Call
 from xeemu.frontends.types import Scalar
 from xeemu.frontends.values import Data, Number, Value
-from xeemu.language.collectives import COMBINE, identity
 
 Builtin = Callable[[Walk, Call, bool], Value]
 
@@ -106,10 +104,12 @@ def _clustered(walk: Walk, node: Call, used: bool) -> Value:
     assert match is not None
     x, cluster = _arguments(walk, node)
     count = _cluster(walk, node, cluster)
-    data = jnp.asarray(values.truth(x) if match.group(1) else values.exact(x))
     with walk.scope():
-        found = _by_cluster(walk, data, match.group(2), count)
-    return values.of_truth(found, _type(node)) if match.group(1) else values.held(x.type, found)
+        data = values.truth(x) if match.group(1) else values.exact(x)
+        found = walk.wg.sub_group.reduce(data, match.group(2), chunk=count)
+    if match.group(1):
+        return values.of_truth(found, _type(node))
+    return _combination(walk, x, "reduce", match.group(2), found)
 
 
 def _cluster(walk: Walk, node: Call, cluster: Number) -> int:
@@ -117,24 +117,6 @@ def _cluster(walk: Walk, node: Call, cluster: Number) -> int:
     if not cluster.known or int(cluster.python) < 1 or int(cluster.python) & (int(cluster.python) - 1):
         raise walk.refuse(f"the cluster of {node.name} is not a power of two that the compiler knows; write one, as 4")
     return min(int(cluster.python), walk.wg.sub_group.size)
-
-
-def _by_cluster(walk: Walk, data: Any, op: str, count: int) -> Any:
-    group, size = walk.wg.sub_group, walk.wg.sub_group.size
-    if count == size:
-        return group.reduce(data, op)
-    if walk.where is None and walk.wg.size % size == 0:
-        for step in (1 << k for k in range(count.bit_length() - 1)):
-            data = COMBINE[op](data, group.permute_xor(data, np.int32(step)))
-        return data
-    # Of lanes that are absent, others cannot pass on what they have: the clusters are reduced one after the other.
-    mine = lax.div(group.local_id(), np.int32(count))
-    spread = jnp.broadcast_to(data, walk.shape)
-    result = spread
-    for k in range(size // count):
-        inside = mine == k
-        result = jnp.where(inside, group.reduce(jnp.where(inside, spread, identity(op, data.dtype)), op), result)
-    return result
 
 
 # ---- the value of another work-item ----

@@ -1,0 +1,82 @@
+"""Execution: what a launch executes, its instructions, barriers and atomic operations, from its counts."""
+
+from collections.abc import Mapping
+
+from xeemu.cost import amounts, pipes, requests
+from xeemu.cost.algorithms import EXCHANGE
+from xeemu.cost.census import Census
+from xeemu.cost.counting import Counts
+from xeemu.cost.instructions import CHAIN
+from xeemu.cost.sites import AtomicTotals, SiteReport
+from xeemu.cost.workload import Executed
+from xeemu.knowledge.access_tree import AccessSite
+from xeemu.language.linearity import Allocation
+
+
+def of_launch(sites: Mapping[AccessSite, SiteReport], counts: Counts, taken: Census) -> Executed:
+    """What a launch executes.
+
+    Args:
+      sites: its memory operations.
+      counts: what was counted.
+      taken: its census.
+    """
+    executed = _by_class(counts, taken)
+    classes, barriers, exchanges = _classes(executed, taken, amounts.total(site.requests for site in sites.values()))
+    return Executed(
+        instructions=classes,
+        chain=executed.get(CHAIN, 0.0),
+        barriers=barriers,
+        exchanges=exchanges,
+        atomics=_atomics(sites, counts, taken),
+    )
+
+
+def _by_class(counts: Counts, taken: Census) -> dict[str, float | None]:
+    """What sub-groups execute besides requests to memory, by class, and the chain of instructions."""
+    sub_groups = requests.sub_groups(taken.geometry)
+    total: dict[str, float | None] = {}
+    for key, each in taken.instructions.items():
+        executions = counts.executions[key[0]]
+        times = None if executions is None else executions * sub_groups
+        times = counts.active.get(key, times)
+        for name, each_time in each.items():
+            before = total.get(name, 0)
+            total[name] = None if before is None or times is None else before + each_time * times
+    return total
+
+
+def _classes(
+    executed: Mapping[str, float | None], taken: Census, memory_requests: int | None
+) -> tuple[dict[str, int] | None, int | None, int | None]:
+    """Instructions by class, those that there are; the barriers of work-groups; the exchanges of group algorithms."""
+    total = {"memory": memory_requests, **executed}
+    barriers, exchanges = total.get("barrier", 0), total.get(EXCHANGE, 0)
+    memory = total["memory"]
+    total["memory"] = None if memory is None or exchanges is None else memory + exchanges
+    known = {name: round(number) for name in pipes.CLASSES if (number := total.get(name))}
+    by_group = None if barriers is None else round(barriers) // requests.sub_groups(taken.geometry)
+    return None if None in total.values() else known, by_group, None if exchanges is None else round(exchanges)
+
+
+def _atomics(sites: Mapping[AccessSite, SiteReport], counts: Counts, taken: Census) -> AtomicTotals:
+    updates = taken.updates
+    local = [site for place, site in sites.items() if place in updates and site.space == "local"]
+    remote = {place: site for place, site in sites.items() if place in updates and site.space == "global"}
+    return AtomicTotals(
+        local_requests=amounts.total(site.requests for site in local),
+        local_passes=amounts.total(site.passes for site in local),
+        global_operations=amounts.total(site.lanes for site in remote.values()),
+        global_sectors=amounts.total(site.sectors for site in remote.values()),
+        contention=_contention({place.memory for place in remote}, counts),
+    )
+
+
+def _contention(memories: set[Allocation], counts: Counts) -> int | None:
+    most = 0
+    for memory in memories:
+        tally = counts.tallies.get(memory)
+        if tally is None:
+            return None
+        most = max(most, int(tally.max(initial=0)))
+    return most
