@@ -20,6 +20,7 @@ import xeemu as xe
 from xeemu import kernels
 from xeemu.commands import cli
 from xeemu.knowledge import budget
+from xeemu.launching import fitting
 
 SMALL = {
     "convolution_global": (1024, 33),
@@ -505,3 +506,16 @@ def test_a_kernel_may_draw_random_numbers():
     outputs, findings = xe.check(noise, xe.NDRange(16, 8))(*arguments)
     np.testing.assert_array_equal(outputs, usual)
     assert not findings
+
+
+@pytest.mark.parametrize("look", [xe.profile, xe.check])
+def test_where_nothing_is_left_to_watch_the_program_is_the_one_that_passes_have_made(look, monkeypatch):
+    ready = []
+    fitted = fitting.fitted
+    monkeypatch.setattr(fitting, "fitted", lambda prepared: ready.append(prepared) or fitted(prepared))
+    example = kernels.EXAMPLES["slm_bank_1"]
+    look(example.kernel, example.nd_range(example.size))(
+        *example.inputs(example.size), **{**example.static, "iterations": 16}
+    )
+    (prepared,) = ready
+    assert prepared.analysed.task.program.body is not prepared.program.body

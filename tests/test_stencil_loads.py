@@ -108,7 +108,7 @@ def test_neighbours_too_far_apart_are_read_one_by_one():
 def test_a_few_fuse_where_all_groups_are_one_chunk():
     """Around more than a few of them it pays to fill in a rectangle, which takes memory."""
     taken = {}
-    for name, taps in ("few", CROSSES[2]), ("many", SQUARES[2]):
+    for name, taps in ("few", CROSSES[2]), ("many", itertools.product(range(-2, 3), repeat=2)):
         ready, x = emitted(tuple(taps), 1 << 30)
         assert ready.cut.chunk == ready.cut.groups
         taken[name] = temporary_bytes(ready.compiled, x, x)

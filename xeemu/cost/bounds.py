@@ -19,11 +19,14 @@ from xeemu.cost.trials import Launch
 from xeemu.cost.vectors import Vector
 from xeemu.cost.work import Wait
 from xeemu.devices import banks
-from xeemu.knowledge import expressions
+from xeemu.knowledge import budget, expressions
 from xeemu.knowledge.access_tree import AccessSite, Frame, Key, Operation
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.budget import Budget
 from xeemu.language.linearity import Allocation
+
+# What bounds may cost, so that an estimate that has them takes little longer than one that needs none.
+_UNITS = budget.UNITS / 4
 
 Which = Literal["least", "most"]
 
@@ -37,7 +40,7 @@ class Bounds(NamedTuple):
 
 def of_places(places: Sequence[AccessSite], taken: Census) -> Mapping[AccessSite, Bounds]:
     """The bounds of those of some places that have any."""
-    counter = Counter(taken.tree, taken.device, Budget())
+    counter = Counter(taken.tree, taken.device, Budget(_UNITS, parts=len(taken.counts)))
     found = {place: _of_place([k for k in taken.counts if taken.place(k) == place], counter, taken) for place in places}
     return {place: bounds for place, bounds in found.items() if bounds is not None}
 
@@ -51,7 +54,7 @@ def cycles(launch: Launch, bounds: Mapping[AccessSite, Bounds], counts: Counts) 
       counts: what is known.
     """
     taken = launch.taken
-    counter = Counter(taken.tree, taken.device, Budget())
+    counter = Counter(taken.tree, taken.device, Budget(_UNITS, parts=len(list(taken.tree.root.frames()))))
     most = {frame.plan: 0 for frame in taken.tree.root.frames()}
     for frame in taken.tree.root.frames():
         times = counter.executions(dataclasses.replace(frame, certain=True)) if _is_bounded(frame) else None

@@ -140,7 +140,7 @@ class Counted:
     def run(self, given: Sequence[Any]) -> tuple[list[np.ndarray], Mapping[str, Any] | None]:
         """The kernel's outputs, and what was counted; nothing if the census is complete."""
         if self.ledger.census.complete:
-            return fitting.fitted(self.prepared).run(given), None
+            return fitting.fitted(self.prepared.unwatched).run(given), None
         outputs, state = self._watched.run(given)
         hint = "a profile goes on no longer; estimate it, or profile a launch in which it ends"
         self.ledger.census.tree.check_ended(state["exceeded"], MAX_ITERATIONS, hint)

@@ -197,7 +197,7 @@ class Checked:
           unset: of memories that are not wholly written which elements are not.
         """
         if self.watch.proofs.complete:
-            return fitting.fitted(self.prepared).run(given), None
+            return fitting.fitted(self.prepared.unwatched).run(given), None
         outputs, state = self._watched.run(given, [~unset[memory] for memory in self.watch.present])
         self._check_ended(state)
         return outputs, state

@@ -63,11 +63,13 @@ class Prepared:
       analysed: the traced kernel with what is known of it.
       options: how it is emulated.
       chosen: which work-groups are emulated together, if that is not as many as the working set allows.
+      launched: of one that somebody will watch, the same that nobody watches, which the passes may change.
     """
 
     analysed: Analysed
     options: Options
     chosen: Cut | None = None
+    launched: "Prepared | None" = None
 
     @functools.cached_property
     def cut(self) -> Cut:
@@ -89,7 +91,12 @@ class Prepared:
         """The same for somebody who will see every access; one object, so that equal calls compile once."""
         analysed = dataclasses.replace(self.analysed, watched=True)
         observed = dataclasses.replace(self.options, observed=True)
-        return Prepared(analysed, observed, chunking.evenly(analysed, observed, 1))
+        return Prepared(analysed, observed, chunking.evenly(analysed, observed, 1), launched=self)
+
+    @property
+    def unwatched(self) -> "Prepared":
+        """The same where it has turned out that nothing is left to watch."""
+        return self.launched or self
 
     def emit(self, *arguments: jax.Array) -> list[jax.Array]:
         """The arrays that the kernel returns, as JAX operations on the launch's arguments (see `bounded`)."""
