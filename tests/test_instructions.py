@@ -1,5 +1,7 @@
 """The instructions that a compiler would make of a kernel, against counts by hand for one sub-group of 32."""
 
+import math
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -105,6 +107,15 @@ def test_what_a_loop_does_not_change_is_computed_before_it():
     assert instructions(scaled, floats(), floats(), inside=False)["special"] == 40
 
 
+def test_what_only_a_loop_uses_is_computed_before_it():
+    def summed(wg, x, y):
+        i = wg.global_id()
+        root = lax.rsqrt(x[i])
+        return y.at[i].set(lax.fori_loop(0, 8, lambda k, t: t * root + root, jnp.zeros(32, jnp.float32)))
+
+    assert instructions(summed, floats(), floats())["special"] == 1
+
+
 def test_addresses_that_step_through_a_loop_are_free_and_others_are_not():
     def summed(wg, x, y, *, mask):
         i = wg.global_id()
@@ -118,6 +129,24 @@ def test_addresses_that_step_through_a_loop_are_free_and_others_are_not():
     overhead = {"f32": 8, "i32": 4, "control": 2}
     assert instructions(summed, floats(256), floats(), mask=0) == overhead
     assert instructions(summed, floats(256), floats(), mask=170)["i32"] > overhead["i32"]
+
+
+@pytest.mark.parametrize(
+    ("global_range", "local_range", "ids"),
+    [((32,), (32,), 1), ((64,), (32,), 2), ((4, 16), (2, 16), 3), ((4, 32), (1, 32), 2)],
+)
+def test_each_id_that_is_used_and_not_always_0_is_read_once(global_range, local_range, ids):
+    @xe.kernel(sub_group_size=32)
+    def by_id(wg, y):
+        wg.local_linear_id(), wg.group_linear_id()  # of which nothing is made
+        flat = 0
+        for dim, size in enumerate(global_range):
+            flat = flat * size + wg.global_id(dim)
+        return y.at[flat].set(1)
+
+    items = math.prod(global_range)
+    counted = xe.estimate(by_id, xe.NDRange(global_range, local_range))(floats(items, jnp.int32)).instructions
+    assert counted["address"] == (ids + 1) * items // 32  # with the address of the place
 
 
 def test_a_loop_with_a_barrier_is_not_unrolled():

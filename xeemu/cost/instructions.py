@@ -80,6 +80,7 @@ class _Count:
     geometry: Geometry
     counted: dict[Key, Counter]
     _sections: dict[Frame, int] = dataclasses.field(default_factory=dict)  # each frame's, as far as it was walked
+    _ids: set[tuple[str, int | None]] = dataclasses.field(default_factory=set)  # those read, each with its dimension
 
     def frame(self, frame: Frame, inputs: Mapping[Any, int]) -> None:
         depth = _depth(frame)
@@ -100,9 +101,11 @@ class _Count:
                 place = (op.operands[0], *ops.indices(op))
                 self._add(frame, {} if place in seen else _ADDRESS, math.inf)
                 seen.add(place)
+            words = max((needed.get(v, 0) for v in op.results), default=1)
+            if words and _is_read(op, frame.plan):
+                self._ids.add((op.name, op.attributes["dim"]))
             if pinned and not _is_counted(op):
                 continue
-            words = max((needed.get(v, 0) for v in op.results), default=1)
             if key in seen or id(op) in fused or not (words or pinned):
                 continue
             seen.add(key)
@@ -111,7 +114,8 @@ class _Count:
             self._add(_outer(frame, level), found, _independent(op, self.geometry))
         self._sections[frame] = min(frame.regions, default=START)
         if frame.parent is None:
-            self._add(frame, _around(frame), math.inf)
+            # A kernel reads each id once, and ends.
+            self._add(frame, {"address": float(len(self._ids)), "control": 1.0}, math.inf)
         self._add(frame, _overhead(frame), 1)
 
     def _add(self, frame: Frame, instructions: Mapping[str, float], independent: float) -> None:
@@ -130,14 +134,9 @@ def _has_address(op: Op, plan: Plan, in_loop: bool) -> bool:
     return bool(indices) and (not in_loop or any(plan.values[value].form is None for value in varied))
 
 
-def _around(kernel: Frame) -> Counter:
-    """What a kernel takes beside its operations: it reads each id that it uses once, and ends."""
-    ids = {_id(op) for frame in kernel.frames() for op in frame.body.ops if op.name in (ops.LOCAL_ID, ops.GROUP_ID)}
-    return {"address": float(len(ids)), "control": 1.0}
-
-
-def _id(op: Op) -> tuple[str, int | None]:
-    return op.name, op.attributes["dim"]
+def _is_read(op: Op, plan: Plan) -> bool:
+    """Whether an operation asks for an id that is not always 0."""
+    return op.name in (ops.LOCAL_ID, ops.GROUP_ID) and word_counts.constant(op.results[0], plan) is None
 
 
 def _independent(op: Op, geometry: Geometry) -> int:

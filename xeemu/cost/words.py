@@ -30,6 +30,8 @@ def needed(body: Region, plan: Plan) -> dict[Any, int]:
         if result or _has_effects(op):
             for value, words in _operand_words(op, plan, result):
                 need(value, words)
+            for value in op.seen:
+                need(value, 2)
     return found
 
 
