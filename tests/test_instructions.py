@@ -135,14 +135,17 @@ def test_addresses_that_step_through_a_loop_are_free_and_others_are_not():
     ("global_range", "local_range", "ids"),
     [((32,), (32,), 1), ((64,), (32,), 2), ((4, 16), (2, 16), 3), ((4, 32), (1, 32), 2)],
 )
-def test_each_id_that_is_used_and_not_always_0_is_read_once(global_range, local_range, ids):
+@pytest.mark.parametrize("way", ["linear", "dimensions", "both"])
+def test_each_id_that_is_used_and_not_always_0_is_read_once(global_range, local_range, ids, way):
+    """However it is asked for: a linear id is made of those of the dimensions."""
+
     @xe.kernel(sub_group_size=32)
     def by_id(wg, y):
-        wg.local_linear_id(), wg.group_linear_id()  # of which nothing is made
-        flat = 0
+        wg.local_id(0), wg.group_id(0)  # of which nothing is made
+        linear, flat = wg.global_linear_id(), 0
         for dim, size in enumerate(global_range):
             flat = flat * size + wg.global_id(dim)
-        return y.at[flat].set(1)
+        return y.at[flat if way == "dimensions" else linear].set(flat if way == "both" else 1)
 
     items = math.prod(global_range)
     counted = xe.estimate(by_id, xe.NDRange(global_range, local_range))(floats(items, jnp.int32)).instructions

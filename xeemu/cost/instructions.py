@@ -80,7 +80,7 @@ class _Count:
     geometry: Geometry
     counted: dict[Key, Counter]
     _sections: dict[Frame, int] = dataclasses.field(default_factory=dict)  # each frame's, as far as it was walked
-    _ids: set[tuple[str, int | None]] = dataclasses.field(default_factory=set)  # those read, each with its dimension
+    _ids: set[tuple[str, int]] = dataclasses.field(default_factory=set)  # those read, each with its dimension
 
     def frame(self, frame: Frame, inputs: Mapping[Any, int]) -> None:
         depth = _depth(frame)
@@ -102,8 +102,8 @@ class _Count:
                 self._add(frame, {} if place in seen else _ADDRESS, math.inf)
                 seen.add(place)
             words = max((needed.get(v, 0) for v in op.results), default=1)
-            if words and _is_read(op, frame.plan):
-                self._ids.add((op.name, op.attributes["dim"]))
+            if op.name in (ops.LOCAL_ID, ops.GROUP_ID) and words:
+                self._ids.update(_ids(op, self.geometry))
             if pinned and not _is_counted(op):
                 continue
             if key in seen or id(op) in fused or not (words or pinned):
@@ -134,9 +134,11 @@ def _has_address(op: Op, plan: Plan, in_loop: bool) -> bool:
     return bool(indices) and (not in_loop or any(plan.values[value].form is None for value in varied))
 
 
-def _is_read(op: Op, plan: Plan) -> bool:
-    """Whether an operation asks for an id that is not always 0."""
-    return op.name in (ops.LOCAL_ID, ops.GROUP_ID) and word_counts.constant(op.results[0], plan) is None
+def _ids(op: Op, geometry: Geometry) -> set[tuple[str, int]]:
+    """The ids that an operation reads, each with its dimension: for a linear id, all; but none that is always 0."""
+    sizes = geometry.local_range if op.name == ops.LOCAL_ID else geometry.group_range
+    asked = op.attributes["dim"]
+    return {(op.name, dim) for dim, size in enumerate(sizes) if size > 1 and asked in (None, dim)}
 
 
 def _independent(op: Op, geometry: Geometry) -> int:
