@@ -2,15 +2,17 @@
 
 import dataclasses
 import functools
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
+from jax import lax
 
 from xeemu.ir import inlining
 from xeemu.ir.program import Op, Region, Value
 from xeemu.ir.rewriting import Rewriter
-from xeemu.language import importing
+from xeemu.language import importing, primitives
 from xeemu.language.program import Program
 
 _MOST_KEPT = 512
@@ -50,6 +52,14 @@ class Builder:
     def _here(self, rewriter: Rewriter, op: Op) -> Sequence[Value | None]:
         rewriter.keep(dataclasses.replace(op, traceback=self.op.traceback))
         return rewriter.values(op.results)
+
+
+def group_terms(steps: Sequence[int], id_type: Any, dtype: Any) -> Iterator[jax.Array]:
+    """What the ids of a group add to an index, each times its step: a scalar for each dimension that adds something."""
+    for d, step in enumerate(steps):
+        if step:
+            (group,) = primitives.group_id_p.bind(dim=d, dtype=id_type)
+            yield lax.mul(lax.convert_element_type(group, dtype), jnp.asarray(step, dtype))
 
 
 @functools.lru_cache(maxsize=_MOST_KEPT)

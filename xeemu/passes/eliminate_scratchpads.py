@@ -19,8 +19,8 @@ from xeemu.ir.rewriting import Rewriter, rewritten
 from xeemu.knowledge import scratchpad_copies
 from xeemu.knowledge.analysis import Known
 from xeemu.knowledge.scratchpad_copies import Copy
-from xeemu.language import primitives
 from xeemu.language.program import Program
+from xeemu.passes import building
 from xeemu.passes.building import Builder
 from xeemu.passes.facts import Facts
 
@@ -58,8 +58,6 @@ def _loaded(builder: Builder, copy: Copy) -> Value:
 def _moved(index: jax.Array, *, start: int, steps: Sequence[int], id_type: Any) -> jax.Array:
     """Where in the original the elements of a copy lie."""
     shift = jnp.asarray(start, id_type)
-    for d, step in enumerate(steps):
-        if step:
-            (group,) = primitives.group_id_p.bind(dim=d, dtype=id_type)
-            shift = lax.add(shift, lax.mul(group, jnp.asarray(step, id_type)))
+    for term in building.group_terms(steps, id_type, id_type):
+        shift = lax.add(shift, term)
     return lax.add(lax.convert_element_type(index, id_type), lax.broadcast(shift, index.shape))

@@ -24,7 +24,7 @@ from xeemu.knowledge.analysis import Known
 from xeemu.knowledge.forms import Form
 from xeemu.language import primitives
 from xeemu.language.program import Program
-from xeemu.passes import invariant_places
+from xeemu.passes import building, invariant_places
 from xeemu.passes.building import Builder
 from xeemu.passes.facts import Facts
 from xeemu.passes.invariant_places import Place
@@ -230,11 +230,8 @@ def _lanes(elements: Elements) -> _Lanes:
 
 def _component(pattern: jax.Array, *, steps: Sequence[int], id_type: Any) -> jax.Array:
     """A component of an index: what the group's ids add to a pattern."""
-    for d, step in enumerate(steps):
-        if step:
-            (group,) = primitives.group_id_p.bind(dim=d, dtype=id_type)
-            added = lax.mul(lax.convert_element_type(group, pattern.dtype), jnp.asarray(step, pattern.dtype))
-            pattern = lax.add(pattern, lax.broadcast(added, pattern.shape))
+    for term in building.group_terms(steps, id_type, pattern.dtype):
+        pattern = lax.add(pattern, lax.broadcast(term, pattern.shape))
     return pattern
 
 
