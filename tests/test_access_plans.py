@@ -33,10 +33,10 @@ from xeemu.emission.access_plans import (
     Updating,
     Window,
 )
+from xeemu.emission.chunk import Chunk
 from xeemu.emission.haloed_tiles import HaloedTiles
 from xeemu.emission.references import Reference
 from xeemu.emission.storage import Storage
-from xeemu.emission.values import Chunk
 from xeemu.knowledge import addressing
 from xeemu.knowledge.addressing import Index
 from xeemu.knowledge.analysis import Known

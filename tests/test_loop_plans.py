@@ -14,13 +14,13 @@ from test_update_coalescing import on_a_gpu
 import xeemu as xe
 from xeemu.devices.target import CPU, GPU
 from xeemu.emission import interpreter, loop_plans
+from xeemu.emission.chunk import Chunk
 from xeemu.emission.independent_loops import Placed
 from xeemu.emission.loop_accesses import CountedLoop
 from xeemu.emission.loop_plans import Batched, OneByOne, StripMined
 from xeemu.emission.reduction_loops import Reduced
 from xeemu.emission.scatter_loops import Scattered
 from xeemu.emission.storage import Storage
-from xeemu.emission.values import Chunk
 from xeemu.ir import control
 
 ITEMS, GROUPS, TURNS = 16, 2, 256

@@ -19,9 +19,9 @@ from jax import lax
 
 from xeemu.cost.costs import Meter
 from xeemu.cost.requests import sub_groups
+from xeemu.emission.chunk import Chunk
 from xeemu.emission.observer import Event
 from xeemu.emission.positions import Lanes, Located
-from xeemu.emission.values import Chunk
 from xeemu.knowledge.forms import Form
 from xeemu.language.linearity import Allocation
 

@@ -30,13 +30,15 @@ from xeemu.emission.access_plans import (
     Store,
     Window,
 )
+from xeemu.emission.buffers import Buffer, Update
+from xeemu.emission.chunk import Chunk
 from xeemu.emission.haloed_tiles import HaloedTiles
 from xeemu.emission.periodic_gathers import PeriodicGather
 from xeemu.emission.placed_windows import PlacedWindow
 from xeemu.emission.positions import Lanes, Touched, columns, places
 from xeemu.emission.store_to_load_forwarding import Forwarded
 from xeemu.emission.strided_windows import StridedWindow
-from xeemu.emission.values import Buffer, Chunk, Emitted, Shared, Some, Update
+from xeemu.emission.values import Emitted, Shared, Some
 from xeemu.knowledge import addressing
 from xeemu.language.memory import poison
 

@@ -18,13 +18,15 @@ from xeemu.emission import (
     store_to_load_forwarding,
     strided_windows,
 )
+from xeemu.emission.buffers import Few, Stored
+from xeemu.emission.chunk import Chunk
 from xeemu.emission.haloed_tiles import HaloedTiles
 from xeemu.emission.periodic_gathers import PeriodicGather
 from xeemu.emission.references import Reference
 from xeemu.emission.stencil_loads import StencilLoad
 from xeemu.emission.store_to_load_forwarding import Forwarded
 from xeemu.emission.strided_windows import StridedWindow
-from xeemu.emission.values import Chunk, Few, Split, Stored
+from xeemu.emission.values import Split
 from xeemu.knowledge import lattices
 from xeemu.language.memory import poison
 

@@ -8,10 +8,11 @@ import numpy as np
 
 from xeemu.devices.target import Target
 from xeemu.emission import ordered_atomics, strided_windows
+from xeemu.emission.buffers import Made
+from xeemu.emission.chunk import Chunk
 from xeemu.emission.placed_windows import PlacedWindow
 from xeemu.emission.references import Reference
 from xeemu.emission.strided_windows import StridedWindow
-from xeemu.emission.values import Chunk, Made
 from xeemu.knowledge.lattices import StridedAxis
 
 

@@ -17,11 +17,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from xeemu.emission.chunk import Chunk
 from xeemu.emission.references import Reference
 from xeemu.emission.row_views import Rectangle, Starts
 from xeemu.emission.stencil_loads import StencilLoad
 from xeemu.emission.storage import Storage
-from xeemu.emission.values import Chunk
 from xeemu.knowledge import lattices
 from xeemu.knowledge.addressing import Component
 from xeemu.knowledge.intervals import Interval

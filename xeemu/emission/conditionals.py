@@ -9,10 +9,12 @@ import jax.numpy as jnp
 from jax import lax
 
 from xeemu.emission import packing
+from xeemu.emission.buffers import Buffer
+from xeemu.emission.chunk import Chunk
 from xeemu.emission.context import Applied, Context, Emitter
 from xeemu.emission.items import Item, as_memory, as_value
 from xeemu.emission.observer import Observer
-from xeemu.emission.values import Buffer, Chunk, Emitted
+from xeemu.emission.values import Emitted
 from xeemu.ir import control
 from xeemu.ir.program import Region
 

@@ -6,10 +6,10 @@ from typing import Protocol
 
 import jax
 
+from xeemu.emission.chunk import Chunk
 from xeemu.emission.items import Item
 from xeemu.emission.iterations import Iteration
 from xeemu.emission.observer import Observer
-from xeemu.emission.values import Chunk
 from xeemu.ir.program import Op, Region, Value
 from xeemu.knowledge.analysis import Known, Plan
 

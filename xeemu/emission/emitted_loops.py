@@ -10,6 +10,8 @@ import jax
 from jax import lax
 
 from xeemu.emission import placed_windows, positions
+from xeemu.emission.buffers import Buffer
+from xeemu.emission.chunk import Chunk
 from xeemu.emission.context import Emitter
 from xeemu.emission.items import Item, as_value
 from xeemu.emission.iterations import Iteration
@@ -20,7 +22,6 @@ from xeemu.emission.placed_windows import PlacedWindow
 from xeemu.emission.positions import Lanes
 from xeemu.emission.strided_windows import StridedWindow
 from xeemu.emission.sub_chunks import SubChunk
-from xeemu.emission.values import Buffer, Chunk
 from xeemu.ir import ops
 
 

@@ -17,9 +17,10 @@ from jax import lax
 
 from xeemu.emission import boundary_windows, positions
 from xeemu.emission.boundary_windows import BoundaryRectangle
+from xeemu.emission.chunk import Chunk
 from xeemu.emission.references import Reference
 from xeemu.emission.row_views import Starts
-from xeemu.emission.values import Chunk, Shared
+from xeemu.emission.values import Shared
 from xeemu.knowledge.lattices import Lattice, StridedAxis
 
 

@@ -25,12 +25,14 @@ from xeemu.emission import (
     while_loops,
 )
 from xeemu.emission.access_constraints import AccessConstraints, BodyConstraints
+from xeemu.emission.buffers import Buffer, Origin
+from xeemu.emission.chunk import Chunk
 from xeemu.emission.compare_fusion import Comparison
 from xeemu.emission.context import Applied, Context
 from xeemu.emission.items import Item, as_memory, as_value
 from xeemu.emission.observer import Observer, Passage, Result
 from xeemu.emission.storage import Storage
-from xeemu.emission.values import Buffer, Chunk, Emitted, Origin
+from xeemu.emission.values import Emitted
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Region, Value
 from xeemu.knowledge.analysis import Plan

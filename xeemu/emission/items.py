@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.emission.values import Buffer, Emitted, Some
+from xeemu.emission.buffers import Buffer
+from xeemu.emission.values import Emitted, Some
 from xeemu.ir.program import Value
 from xeemu.knowledge.analysis import Known, Plan
 

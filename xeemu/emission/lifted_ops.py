@@ -15,9 +15,10 @@ import numpy as np
 from jax import lax
 
 from xeemu.emission import exactness, invariant_division, positions, subgroups
+from xeemu.emission.chunk import Chunk
 from xeemu.emission.compare_fusion import Comparison
 from xeemu.emission.items import Item, as_value, named
-from xeemu.emission.values import Chunk, Emitted, Shared, Some, Split
+from xeemu.emission.values import Emitted, Shared, Some, Split
 from xeemu.ir import evaluation, ops
 from xeemu.ir.program import Op
 from xeemu.knowledge import forms

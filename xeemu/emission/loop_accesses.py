@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from xeemu.emission import hazards, redundant_masks, strided_windows
+from xeemu.emission.chunk import Chunk
 from xeemu.emission.references import Reference
 from xeemu.emission.storage import Storage
 from xeemu.emission.strided_windows import StridedWindow
-from xeemu.emission.values import Chunk
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import addressing, induction

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from xeemu.emission import packing, subgroups
+from xeemu.emission.buffers import Buffer
+from xeemu.emission.chunk import Chunk
 from xeemu.emission.items import Item
-from xeemu.emission.values import Buffer, Chunk
 from xeemu.ir.program import Region
 from xeemu.knowledge.analysis import Known, Plan
 

@@ -20,13 +20,15 @@ from xeemu.emission import (
 )
 from xeemu.emission.access_constraints import AccessConstraints
 from xeemu.emission.access_plans import Loading, Updating
+from xeemu.emission.buffers import Buffer, Made
+from xeemu.emission.chunk import Chunk
 from xeemu.emission.context import Applied, Context
 from xeemu.emission.items import Item, as_memory, as_value, named
 from xeemu.emission.observer import Event, Passage
 from xeemu.emission.positions import Lanes, Located, Touched
 from xeemu.emission.storage import Storage
 from xeemu.emission.update_coalescing import Row
-from xeemu.emission.values import Buffer, Chunk, Emitted, Made, Split
+from xeemu.emission.values import Emitted, Split
 from xeemu.ir import ops
 from xeemu.ir.program import Op
 from xeemu.knowledge.analysis import Known

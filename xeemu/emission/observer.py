@@ -13,9 +13,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from xeemu.emission.buffers import Buffer
+from xeemu.emission.chunk import Chunk
 from xeemu.emission.items import Item
 from xeemu.emission.positions import Lanes, Located
-from xeemu.emission.values import Buffer, Chunk, Emitted
+from xeemu.emission.values import Emitted
 from xeemu.ir.program import Op
 from xeemu.knowledge.analysis import Plan
 

@@ -8,8 +8,10 @@ import jax.numpy as jnp
 from jax import lax
 
 from xeemu.emission import subgroups
+from xeemu.emission.buffers import Buffer
+from xeemu.emission.chunk import Chunk
 from xeemu.emission.items import Item, as_value
-from xeemu.emission.values import Buffer, Chunk, Emitted
+from xeemu.emission.values import Emitted
 from xeemu.knowledge import forms
 from xeemu.knowledge.analysis import Known
 

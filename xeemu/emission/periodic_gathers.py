@@ -12,8 +12,9 @@ import numpy as np
 from jax import lax
 
 from xeemu.emission import fusion_barriers, positions
+from xeemu.emission.chunk import Chunk
 from xeemu.emission.references import Reference
-from xeemu.emission.values import Chunk, Split
+from xeemu.emission.values import Split
 from xeemu.knowledge.forms import Form
 
 

@@ -14,8 +14,10 @@ import numpy as np
 from jax import lax
 
 from xeemu.emission import fusion_barriers
+from xeemu.emission.buffers import Buffer
+from xeemu.emission.chunk import Chunk
 from xeemu.emission.references import Reference
-from xeemu.emission.values import Buffer, Chunk, Emitted, materialise
+from xeemu.emission.values import Emitted, materialise
 from xeemu.knowledge import addressing, forms, lattices
 from xeemu.knowledge.addressing import Address, Elements, Index
 from xeemu.knowledge.forms import Form

@@ -6,8 +6,9 @@ XLA copies a memory that it sees in several shapes, so that they have to agree.
 from collections.abc import Mapping
 
 from xeemu.emission import row_views, strided_windows
+from xeemu.emission.buffers import Buffer
+from xeemu.emission.chunk import Chunk
 from xeemu.emission.storage import Storage
-from xeemu.emission.values import Buffer, Chunk
 from xeemu.ir import ops
 from xeemu.ir.program import Op
 from xeemu.knowledge import addressing, analysis

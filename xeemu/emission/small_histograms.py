@@ -14,7 +14,7 @@ from jax import lax
 
 from xeemu.devices.target import Counting
 from xeemu.emission import iteration_blocks
-from xeemu.emission.values import Buffer, Few, Update
+from xeemu.emission.buffers import Buffer, Few, Update
 from xeemu.knowledge import forms
 
 # Counts have eight bits for a while.

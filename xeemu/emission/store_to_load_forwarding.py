@@ -18,9 +18,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from xeemu.emission import positions
+from xeemu.emission.buffers import Buffer, Stored
+from xeemu.emission.chunk import Chunk
 from xeemu.emission.positions import Lanes, Located
 from xeemu.emission.references import Reference
-from xeemu.emission.values import Buffer, Chunk, Shared, Stored
+from xeemu.emission.values import Shared
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op, Region
 from xeemu.knowledge import addressing

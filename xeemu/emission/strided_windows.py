@@ -7,10 +7,10 @@ import operator
 
 from xeemu.emission import boundary_windows, row_views
 from xeemu.emission.boundary_windows import Box
+from xeemu.emission.chunk import Chunk
 from xeemu.emission.references import Reference
 from xeemu.emission.row_views import Rectangle
 from xeemu.emission.storage import Storage
-from xeemu.emission.values import Chunk
 from xeemu.knowledge import lattices
 from xeemu.knowledge.addressing import Elements
 from xeemu.knowledge.forms import Form

@@ -11,11 +11,12 @@ from typing import Any
 import jax
 
 from xeemu.emission import batched_updates, emitted_loops, iteration_blocks
+from xeemu.emission.buffers import Made
 from xeemu.emission.emitted_loops import EmittedLoop, PlacedAccess
 from xeemu.emission.items import as_memory
 from xeemu.emission.iterations import Iteration
 from xeemu.emission.loop_plans import StripMined, Version
-from xeemu.emission.values import Made, Shared
+from xeemu.emission.values import Shared
 
 
 def run(loop: EmittedLoop, plan: StripMined) -> list[Any]:

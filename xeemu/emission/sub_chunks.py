@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 
-from xeemu.emission.values import Buffer, Chunk, Emitted, Some
+from xeemu.emission.buffers import Buffer
+from xeemu.emission.chunk import Chunk
+from xeemu.emission.values import Emitted, Some
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -16,8 +16,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from xeemu.emission.chunk import Chunk
 from xeemu.emission.compare_fusion import Comparison
-from xeemu.emission.values import Chunk, Emitted, materialise
+from xeemu.emission.values import Emitted, materialise
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.language import collectives

@@ -13,9 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from xeemu.emission.buffers import Buffer
+from xeemu.emission.chunk import Chunk
 from xeemu.emission.items import as_value
 from xeemu.emission.observer import Event, Result
-from xeemu.emission.values import Buffer, Chunk, Emitted
+from xeemu.emission.values import Emitted
 from xeemu.faults import marks
 from xeemu.faults.marks import Mark
 from xeemu.faults.paths import Kept, Node, Paths, PropagationRule

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.emission.values import bits
+from xeemu.emission.bits import bits
 
 NOBODY = 0
 """The origin of an element that comes from no such operation."""

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.emission.values import bits_of
+from xeemu.emission.bits import bits_of
 from xeemu.faults import batches
 from xeemu.faults.batches import Table
 from xeemu.faults.proofs import Proofs, Spot

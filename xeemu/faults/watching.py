@@ -18,8 +18,10 @@ import numpy as np
 from jax import lax
 
 from xeemu.emission import positions
+from xeemu.emission.bits import bits, bits_of
+from xeemu.emission.buffers import Buffer
+from xeemu.emission.chunk import Chunk
 from xeemu.emission.observer import Event, Observer, Passage, Result
-from xeemu.emission.values import Buffer, Chunk, bits, bits_of
 from xeemu.faults import additions, alignment, batches, initialisation, races
 from xeemu.faults.batches import Batch, Kept, Record
 from xeemu.faults.following import Trail

@@ -11,8 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from xeemu.emission.chunk import Chunk
 from xeemu.emission.observer import Observer
-from xeemu.emission.values import Chunk
 from xeemu.ir import control
 from xeemu.ir.program import Op, Region
 from xeemu.knowledge import analysis, termination

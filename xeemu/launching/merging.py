@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import jax
 import jax.numpy as jnp
 
-from xeemu.emission.values import bits, of_bits
+from xeemu.emission.bits import bits, of_bits
 from xeemu.knowledge import conflicts
 from xeemu.knowledge.access_tree import AccessTree, Operation
 from xeemu.knowledge.budget import Budget

@@ -14,8 +14,9 @@ from jax import lax
 from xeemu.devices import aspects, grf, limits
 from xeemu.devices.device import Device
 from xeemu.emission import compiling, interpreter, rowwise, transpose_sinking
+from xeemu.emission.buffers import Origin
+from xeemu.emission.chunk import Chunk
 from xeemu.emission.observer import Observer
-from xeemu.emission.values import Chunk, Origin
 from xeemu.knowledge import conversions, dataflow
 from xeemu.knowledge.analysis import Plan
 from xeemu.language import geometry, program

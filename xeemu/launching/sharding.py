@@ -18,7 +18,8 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from xeemu.emission import compiling
-from xeemu.emission.values import Origin, bits, of_bits
+from xeemu.emission.bits import bits, of_bits
+from xeemu.emission.buffers import Origin
 from xeemu.knowledge import addresses, instances, periodicity, symbolic_execution
 from xeemu.knowledge.access_tree import AccessTree, Frame, Operation
 from xeemu.knowledge.expressions import TooLarge

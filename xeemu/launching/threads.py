@@ -17,7 +17,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.emission import compiling
-from xeemu.emission.values import Origin
+from xeemu.emission.buffers import Origin
 from xeemu.language.linearity import Allocation
 from xeemu.launching import capacity, merging
 from xeemu.launching.preparation import Share

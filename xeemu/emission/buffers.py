@@ -1,0 +1,152 @@
+"""Buffers: the contents of memories in the program that is emitted, and the updates that are still to be made."""
+
+import dataclasses
+import math
+from typing import Any
+
+import jax
+import numpy as np
+from jax import lax
+
+from xeemu.emission.storage import Storage
+from xeemu.emission.values import Shared
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Buffer:
+    """The contents of a memory for a chunk.
+
+    Attributes:
+      data: `[elements]` for global memory, which all groups share; `[G, elements]` for local memory; for private memory
+        `[elements, G * L]`, so that the work-items' copies of one element lie side by side. Slices are taken from this
+        shape and gathers from the flat array: XLA updates both in place, but not a slice of a reshaped array.
+      storage: how these hold the memory.
+      origin: of a part of a memory the row at which it begins.
+      pending: updates that are still to be carried out, together with the next one (see `update_coalescing`).
+      deferred: updates that are still to be made, at once with others (see `batched_updates`).
+      deferred_to: the window in which those are made, if they are of a row (see `update_coalescing`).
+      stored: what is known of the contents, the latest first (see `store_to_load_forwarding`).
+      viewed: whether the data may be no array of their own but another one in this shape, as one store has left them.
+    """
+
+    data: jax.Array
+    storage: Storage
+    origin: jax.Array | None = None
+    pending: tuple["Update", ...] = ()
+    deferred: tuple["Made", ...] = ()
+    deferred_to: Any = None
+    stored: tuple["Stored", ...] = ()
+    viewed: bool = False
+
+    @property
+    def space(self) -> str:
+        """Of the memory."""
+        return self.storage.space
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the memory."""
+        return self.storage.shape
+
+    @property
+    def elements(self) -> int:
+        """Of the memory."""
+        return self.storage.elements
+
+    @property
+    def row(self) -> int:
+        """Elements for each place along the first dimension."""
+        return self.storage.row
+
+    def seen(self, shape: tuple[int, ...]) -> "Buffer":
+        """The same memory seen in another shape, along whose first dimension it has at least as many places."""
+        origin = self.origin
+        if origin is not None:
+            times = self.row // math.prod(shape[1:])
+            origin = lax.mul(origin, origin.dtype.type(times))
+        return dataclasses.replace(self, storage=self.storage.seen(shape), origin=origin)
+
+    def origin_element(self, dtype: np.dtype) -> jax.Array:
+        """The number of the first element that the data hold, of a part."""
+        assert self.origin is not None
+        return lax.mul(self.origin.astype(dtype), dtype.type(self.row))
+
+    def holding(self, data: jax.Array) -> "Buffer":
+        """The same memory with other contents, of which nothing is known, and no updates still to be carried out."""
+        storage = self.storage.held_as(data.shape)
+        return dataclasses.replace(self, data=data, storage=storage, pending=(), stored=(), viewed=False)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Origin:
+    """Where a part of a memory begins: at a place along its first dimension, which is a multiple of `unit`."""
+
+    row: jax.Array
+    unit: int
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True, eq=False)
+class Update:
+    """Elements to update by an operation whose order does not matter.
+
+    Attributes:
+      target: `[G, n]` positions in the flat contents; beyond their end for elements that take no part. Of the
+        work-items' own elements `[G, L]` the numbers in each one's private memory, or how many it has.
+      values: `[G, n]` what to combine them with.
+      op: the operation.
+      always: whether every element takes part.
+      own: whether each work-item updates one element of its own.
+      few: the number added and its range of elements, where a scatter may be slower (`small_histograms`); else None.
+    """
+
+    target: jax.Array
+    values: jax.Array
+    op: str = dataclasses.field(metadata={"static": True})
+    always: bool = dataclasses.field(metadata={"static": True})
+    own: bool = dataclasses.field(metadata={"static": True})
+    few: "Few | None" = dataclasses.field(default=None, metadata={"static": True})
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True, eq=False)
+class Made:
+    """What an update is made with; with one more axis, before the others, what several are made with.
+
+    Attributes:
+      values: `[G or 1, n or 1]`
+      mask: the same: what is updated, or None for everything.
+    """
+
+    values: jax.Array
+    mask: jax.Array | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Few:
+    """A number that is added to elements of a memory, and which of a group or work-item these can be.
+
+    Attributes:
+      first: the first of them.
+      size: how many they are.
+      number: what is added to each that is chosen, as often as it is.
+    """
+
+    first: int
+    size: int
+    number: int
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Stored:
+    """What one store has left in a memory.
+
+    Attributes:
+      places: `[n]` different numbers of elements of each group's memory, for private memory of the work-items' copies.
+      values: `[G or 1, n]`; of a store to which all elements of the access contribute `[G or 1, *shape]`, its shape.
+      shared: the values, if groups share them.
+    """
+
+    places: np.ndarray
+    values: jax.Array
+    shared: Shared | None = None
