@@ -8,7 +8,7 @@ import zlib
 import jax
 import numpy as np
 
-from xeemu.frontends import types, values
+from xeemu.frontends import composites, types, values
 from xeemu.frontends.builtins import catalogue
 from xeemu.frontends.types import Vector
 
@@ -207,4 +207,4 @@ def zeros_agree(found, right):
 
 
 def leaves(value):
-    return [n.python for n in values.leaves(value)]
+    return [n.python for n in composites.leaves(value)]

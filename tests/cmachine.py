@@ -15,8 +15,9 @@ import cprograms
 import numpy as np
 
 from xeemu.frontends import tree, types
+from xeemu.frontends.functions import Function
 from xeemu.frontends.parsing import programs
-from xeemu.frontends.tree import Expression, Function, Statement, Variable
+from xeemu.frontends.tree import Expression, Statement, Variable
 from xeemu.frontends.types import Scalar, Type
 
 _STEPS = 400_000

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from calling import FLOATS, INF, INTEGERS, both, drawn, integers, random, vector, wide, wrapped, zeros_agree
 
-from xeemu.frontends import types, values
+from xeemu.frontends import composites, types, values
 from xeemu.frontends.builtins import catalogue
 from xeemu.frontends.types import Vector
 
@@ -123,11 +123,13 @@ def test_reinterpretation(source, count, of):
         return vector(source, columns) if count > 1 else values.held(source, columns[0])
 
     def computed(*columns):
-        return [values.exact(n) for n in values.leaves(catalogue.find(f"as_{of}")([given(columns)], of))][:defined]
+        return [values.exact(n) for n in composites.leaves(catalogue.find(f"as_{of}")([given(columns)], of))][:defined]
 
     with wide(source, element):
         found = [np.asarray(c) for c in jax.jit(computed)(*columns)]
-        constant = [values.leaves(catalogue.find(f"as_{of}")([given([c[k] for c in columns])], of)) for k in range(9)]
+        constant = [
+            composites.leaves(catalogue.find(f"as_{of}")([given([c[k] for c in columns])], of)) for k in range(9)
+        ]
     assert np.stack(found, 1).tobytes() == np.ascontiguousarray(right[:, :defined]).tobytes()
     got = np.array([[values.exact(n) for n in row[:defined]] for row in constant], element.dtype)
     assert got.tobytes() == np.ascontiguousarray(right[:9, :defined]).tobytes()

@@ -26,7 +26,7 @@ from calling import (
 )
 
 import xeemu as xe
-from xeemu.frontends import types, values
+from xeemu.frontends import composites, types, values
 from xeemu.frontends.builtins import catalogue
 from xeemu.frontends.types import Vector
 from xeemu.language.workgroup import NeedsWideTypes
@@ -374,7 +374,7 @@ def test_geometry(of, count):
 
         def computed(*columns, name=name, operands=operands, result=result):
             vectors = [given(columns[:count]), given(columns[count:])]
-            return [values.exact(n) for n in values.leaves(catalogue.find(name)(vectors[:operands], result))]
+            return [values.exact(n) for n in composites.leaves(catalogue.find(name)(vectors[:operands], result))]
 
         with wide(of):
             found = np.stack(np.broadcast_arrays(*jax.jit(computed)(*a, *b))).reshape(right.shape)

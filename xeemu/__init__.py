@@ -28,7 +28,8 @@ from xeemu.language.local import Local
 from xeemu.language.memory import Memory
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
-from xeemu.language.workgroup import SubGroup, WorkGroup
+from xeemu.language.subgroup import SubGroup
+from xeemu.language.workgroup import WorkGroup
 from xeemu.launching.launch import launch, trace
 from xeemu.launching.printing import printed
 from xeemu.launching.staged import Staged

@@ -11,20 +11,19 @@ from typing import Any, Protocol
 import numpy as np
 
 from xeemu.errors import KernelArgumentError
-from xeemu.frontends import arrays, declarations, images, numbers, opaques, samplers
+from xeemu.frontends import arrays, declarations, images, opaques, parameters
 from xeemu.frontends.arrays import Form
+from xeemu.frontends.functions import Function, Program
 from xeemu.frontends.lowering import extents, kernels, memories, printing, statics, transfers
 from xeemu.frontends.lowering.extents import Declared
 from xeemu.frontends.samplers import Sampler
 from xeemu.frontends.texts import Pieces, of_rows
-from xeemu.frontends.tree import Function, Program, SourceLocation, Variable
-from xeemu.frontends.types import Opaque, Pointer, Record, Scalar, Vector
-from xeemu.language.dialect import OPENCL_C, Dialect
+from xeemu.frontends.tree import SourceLocation, Variable
+from xeemu.language.dialect import Dialect
 from xeemu.language.interface import Bound, Interface, Retrace
 from xeemu.language.kernel import Kernel
 from xeemu.language.local import Local
 from xeemu.language.ndrange import NDRange
-from xeemu.plurals import counted
 
 # The keywords for granules, for parameters that are null pointers and for a check; no parameter of C is called so.
 _GRANULES = "granule bytes"
@@ -212,15 +211,16 @@ class _Binding:
           words: are kept of what each work-item prints.
           checked: True if bounds of declared arrays are looked at.
         """
-        parameters = self.function.parameters
+        own = self.function.parameters
         if self.signature is not None:
             self.signature.check(nd_range)
             arguments = self.signature.flat(arguments, keywords)
         else:
-            self._check_number(arguments, keywords)
-        given = dict(zip((p.name for p in parameters), arguments, strict=True))
-        forms = {p.name: _form(p, given[p.name], self.name) for p in parameters if _is_array(p)}
-        values = {p.name: self._value(p, given[p.name]) for p in parameters if not _is_array(p)}
+            parameters.check_number(self.function, arguments, keywords)
+        given = dict(zip((p.name for p in own), arguments, strict=True))
+        forms = {p.name: parameters.form(p, given[p.name], self.name) for p in own if parameters.is_array(p)}
+        others = [p for p in own if not parameters.is_array(p)]
+        values = {p.name: parameters.value(p, given[p.name], self.name, self.dialect) for p in others}
         static = {name: value for name, value in values.items() if self._is_static(name, value)}
         if null := tuple(name for name in forms if given[name] is None):
             static[_NULL] = null
@@ -229,64 +229,6 @@ class _Binding:
             static[_CHECKED] = True
         call = _Call(self, kernel, nd_range, given, forms, values, static, words, self.extents if checked else {})
         return call.bound(self._granules.get(call.signature, {}))
-
-    def _check_number(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
-        if not keywords and len(arguments) == len(self.function.parameters):
-            return
-        texts = [declarations.parameter(p) for p in self.function.parameters]
-        if keywords:
-            raise KernelArgumentError(
-                f"kernel {self.name} takes its arguments by position, in the order of its parameters, but got "
-                f"{', '.join(keywords)} by keyword; its parameters are ({', '.join(texts)})"
-            )
-        if len(arguments) != len(texts):
-            rest = texts[len(arguments) :]
-            missing = f"; `{rest[0]}` and what follows is missing" if rest else ""
-            local = any(text.startswith("local") for text in rest)
-            note = "; pointers to local memory take xe.Local(bytes)" if local else ""
-            raise KernelArgumentError(
-                f"kernel {self.name} takes {counted(len(texts), 'argument')} ({', '.join(texts)}), but got "
-                f"{len(arguments)}{missing}{note}"
-            )
-
-    def _value(self, parameter: Variable, given: Any) -> Any:
-        """The value of an argument that is no array."""
-        if isinstance(given, Local) and not _is_local(parameter):
-            raise KernelArgumentError(
-                f"{self._where(parameter)} is no pointer to local memory, but got {given!r}; pass a value of its type"
-            )
-        match parameter.type:
-            case Pointer():
-                return self._local(parameter, given)
-            case Scalar():
-                return numbers.scalar(parameter, given, self.name)
-            case Vector():
-                return numbers.vector(parameter, given, self.name)
-            case Record():
-                return numbers.record(parameter, given, self.name)
-            case Opaque() if opaques.is_sampler(parameter.type):
-                return samplers.given(given, self._where(parameter))
-        raise KernelArgumentError(
-            f"{self._where(parameter)} is of type {parameter.type}, which a launch cannot give; let the kernel read a "
-            "global array instead"
-        )
-
-    def _local(self, parameter: Variable, given: Any) -> Local:
-        if not isinstance(given, Local):
-            size = given if isinstance(given, int) else getattr(given, "nbytes", "bytes")
-            raise KernelArgumentError(
-                f"{self._where(parameter)} points to local memory, of which each work-group has its own; pass "
-                f"xe.Local({size}), its number of bytes"
-            )
-        if not given.bytes and self.dialect == OPENCL_C:
-            raise KernelArgumentError(
-                f"{given!r} for {self._where(parameter)}; OpenCL gives a pointer to local memory some bytes, such as "
-                "xe.Local(4 * 64) for 64 floats"
-            )
-        return given
-
-    def _where(self, parameter: Variable) -> str:
-        return f"parameter `{declarations.parameter(parameter)}` of kernel {self.name}"
 
     def _is_static(self, name: str, value: Any) -> bool:
         if isinstance(value, np.generic):
@@ -313,9 +255,9 @@ class _Binding:
 
     def _run(self, names: Sequence[str], wg: Any, values: Sequence[Any], static: Mapping[str, Any]) -> dict[str, Any]:
         """Traces the kernel: the memories that it has changed, by the names of their parameters."""
-        known = {p.name: _restored(p, static[p.name]) for p in self.function.parameters if p.name in static}
+        known = {p.name: parameters.restored(p, static[p.name]) for p in self.function.parameters if p.name in static}
         given = {**dict(zip(names, values, strict=True)), **known}
-        arguments = {p.name: given[p.name] for p in self.function.parameters if _is_array(p)}
+        arguments = {p.name: given[p.name] for p in self.function.parameters if parameters.is_array(p)}
         local_bytes = {name: value.bytes for name, value in given.items() if isinstance(value, Local)}
         texts = given.pop(printing.MEMORY, None)
         own = {variable: given.pop(name) for name, variable in self.statics.items()}
@@ -418,22 +360,3 @@ class _Call:
             return outputs
         rows = np.asarray(changed[printing.MEMORY])
         return outputs, of_rows(rows, self.binding.pieces, self.nd_range.global_size)
-
-
-def _is_array(parameter: Variable) -> bool:
-    if isinstance(parameter.type, Pointer):
-        return parameter.type.space != "local"
-    return opaques.is_image(parameter.type)
-
-
-def _form(parameter: Variable, given: Any, kernel: str) -> Form:
-    return (images if opaques.is_image(parameter.type) else arrays).form(parameter, given, kernel)
-
-
-def _is_local(parameter: Variable) -> bool:
-    return isinstance(parameter.type, Pointer) and parameter.type.space == "local"
-
-
-def _restored(parameter: Variable, value: Any) -> Any:
-    """A known value as the lowering takes it."""
-    return np.array(value, value[0].dtype) if isinstance(value, tuple) else value

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 
 from xeemu.errors import NoSuchKernelError, did_you_mean
 from xeemu.frontends import binding, declarations
-from xeemu.frontends.tree import Function, Program, Variable
+from xeemu.frontends.functions import Function, Program
+from xeemu.frontends.tree import Variable
 from xeemu.language.dialect import OPENCL_C
 from xeemu.language.kernel import Kernel
 from xeemu.plurals import counted

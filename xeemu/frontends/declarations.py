@@ -4,8 +4,9 @@ import linecache
 import re
 from collections.abc import Sequence
 
+from xeemu.frontends.functions import Function
 from xeemu.frontends.lowering import effects
-from xeemu.frontends.tree import Declaration, Function, Variable
+from xeemu.frontends.tree import Declaration, Variable
 from xeemu.frontends.types import Array, Scalar, Type
 
 _COMMENT = re.compile(r"^\s*(//+|/\*+|\*+/?)\s?|\s*\*+/\s*$")

@@ -1,4 +1,4 @@
-"""Tree: a program of C as typed expressions and statements, the same for OpenCL C and SYCL C++.
+"""Tree: typed expressions and statements of C, the same for OpenCL C and SYCL C++; `functions` consist of them.
 
 Nothing here knows the parser. Every expression has the type that the language gives it, after the conversions that the
 language makes (`Cast` nodes); every node has its place in the user's file.
@@ -6,10 +6,13 @@ language makes (`Cast` nodes); every node has its place in the user's file.
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
 
 from xeemu.frontends.types import Type
+
+if TYPE_CHECKING:
+    from xeemu.frontends.functions import Function
 
 
 @dataclasses.dataclass(frozen=True)
@@ -374,51 +377,3 @@ class Try:
 Statement: TypeAlias = (
     Block | Declaration | Evaluate | If | Loop | Switch | Break | Continue | Goto | Label | Return | Try
 )  # fmt: skip
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Function:
-    """A function of the program.
-
-    Attributes:
-      name: of the source.
-      parameters: in order.
-      result: its type.
-      place: where it is defined.
-      kernel: True if it is one.
-      work_group_size: required, in OpenCL's order (dimension 0 first), or None.
-      sub_group_size: required, or None.
-      attributes: the kernel's attributes as the source spells them.
-      read: reads the body; a function that nobody calls is never read.
-    """
-
-    name: str
-    parameters: tuple[Variable, ...]
-    result: Type
-    place: SourceLocation
-    kernel: bool
-    work_group_size: tuple[int, int, int] | None = None
-    sub_group_size: int | None = None
-    attributes: tuple[str, ...] = ()
-    read: Callable[[], Block] = dataclasses.field(default=lambda: Block(SourceLocation("", 0, 0), ()), repr=False)
-
-    @functools.cached_property
-    def body(self) -> Block:
-        return self.read()
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Program:
-    """A file: its functions that have a body, by name, and its program-scope variables.
-
-    Attributes:
-      file: its path, or a made-up name for a text.
-      functions: by name.
-      kernels: the functions that are kernels, in the file's order.
-      globals: variables of program scope.
-    """
-
-    file: str
-    functions: Mapping[str, Function]
-    kernels: Sequence[Function]
-    globals: Sequence[Variable]

@@ -7,7 +7,7 @@ comparison gives is held as bool, whatever its type.
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import jax
@@ -325,107 +325,3 @@ def bits(n: Number, to: Scalar) -> Number:
     if isinstance(data, np.generic):
         return held(to, data.view(to.dtype)) if to.is_float else constant(int(data.view(to.dtype)), to)
     return held(to, lax.bitcast_convert_type(data, to.dtype))
-
-
-def leaves(value: Value) -> list[Number]:
-    """The numbers that a value consists of, in order; of a pointer its offset."""
-    match value:
-        case Number():
-            return [value]
-        case Components(items=items) | Elements(items=items):
-            return [n for item in items for n in leaves(item)]
-        case Fields(items=fields):
-            return [n for item in fields.values() for n in leaves(item)]
-        case Pointing(offset=offset):
-            return [offset]
-        case Address(path=path):
-            return [step for step in path if isinstance(step, Number)]
-    return []
-
-
-def steady(path: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A path without the numbers of elements."""
-    return tuple(None if isinstance(step, Number) else step for step in path)
-
-
-def rebuilt(value: Value, numbers: Sequence[Number]) -> Value:
-    """A value like another one from as many numbers."""
-    return _rebuilt(value, iter(numbers))
-
-
-def _rebuilt(value: Value, numbers: Any) -> Value:
-    match value:
-        case Number():
-            return next(numbers)
-        case Components(type=of, items=items):
-            return Components(of, tuple(next(numbers) for _ in items))
-        case Elements(type=of, items=items):
-            return Elements(of, tuple(_rebuilt(item, numbers) for item in items))
-        case Fields(type=of, items=fields):
-            return Fields(of, {name: _rebuilt(item, numbers) for name, item in fields.items()})
-        case Pointing():
-            return dataclasses.replace(value, offset=next(numbers))
-        case Address(path=path):
-            steps = tuple(next(numbers) if isinstance(step, Number) else step for step in path)
-            return dataclasses.replace(value, path=steps)
-    return value
-
-
-def assembled(of: types.Type, numbers: Sequence[Number]) -> Value:
-    """A value of a type from the numbers of `types.scalars(of)`."""
-    return _rebuilt(zero(of), iter(numbers))
-
-
-def selected(mask: Data, new: Value, old: Value) -> Value:
-    """`new` where a mask holds, else `old`; of pointers into two memories both are kept."""
-    if isinstance(mask, np.generic):
-        return new if mask else old
-    if new is old:
-        return new
-    match new, old:
-        case Number(), Number():
-            return _selected(mask, new, old)
-        case Components(type=of, items=xs), Components(items=ys):
-            return Components(of, tuple(_selected(mask, a, b) for a, b in zip(xs, ys, strict=True)))
-        case Elements(type=of, items=xs), Elements(items=ys):
-            return Elements(of, tuple(selected(mask, a, b) for a, b in zip(xs, ys, strict=True)))
-        case Fields(type=of, items=fields), Fields(items=others):
-            return Fields(of, {name: selected(mask, a, others[name]) for name, a in fields.items()})
-        case Pointing(), Pointing() if new.memory == old.memory:
-            return dataclasses.replace(new, offset=_selected(mask, new.offset, old.offset))
-        case Address(), Address() if (new.variable, steady(new.path)) == (old.variable, steady(old.path)):
-            return rebuilt(new, [_selected(mask, a, b) for a, b in zip(leaves(new), leaves(old), strict=True)])
-        case _, Null() if not _is_null_pointer(old):
-            return new
-        case Null(), _ if not _is_null_pointer(new):
-            return old
-        case Null(), Null():
-            return new
-    return Either(new.type, mask, new, old)  # type: ignore[arg-type]
-
-
-def _is_null_pointer(value: Null) -> bool:
-    return value.given and isinstance(value.type, types.Pointer)
-
-
-def _selected(mask: Data, new: Number, old: Number) -> Number:
-    if new is old:
-        return new
-    if new.known and old.known and new.data == old.data and new.data.dtype == old.data.dtype and not new.type.is_float:
-        return new
-    a, b = new.data, old.data
-    interval = intervals.joined(new.interval, old.interval) if new.interval and old.interval else None
-    if a.dtype != b.dtype:
-        a, b = (
-            (index(new), index(old))
-            if intervals.fits_int32(interval) and new.type.size >= 4
-            else (exact(new), exact(old))
-        )
-    return Number(new.type, select(mask, a, b), interval)
-
-
-def select(mask: Data, a: Data, b: Data) -> jax.Array:
-    """`a` where a mask holds, else `b`; both of one dtype."""
-    if mask.ndim == 0 and a.ndim == b.ndim:
-        return lax.select(jnp.asarray(mask), jnp.asarray(a), jnp.asarray(b))
-    return lax.select(*alike(mask, a, b))

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from xeemu.errors import KernelError, did_you_mean
 from xeemu.language import expressions, source
 from xeemu.language.memory import Atomics, AtomicTo, Memory, StoreTo
-from xeemu.language.workgroup import SubGroup, WorkGroup
+from xeemu.language.subgroup import SubGroup
+from xeemu.language.workgroup import WorkGroup
 
 _OWNERS: Mapping[str, tuple[type, str]] = {
     "WorkGroup": (WorkGroup, "wg."),

@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from xeemu.language.spelling import ATOMIC, SUB_GROUP, WORK_GROUP, names_of, plain_name
-from xeemu.language.workgroup import SubGroup, WorkGroup
+from xeemu.language.subgroup import SubGroup
+from xeemu.language.workgroup import WorkGroup
 
 ATOMIC_NAMES = ("add", "and_", "compare_exchange", "exchange", "load", "max", "min", "or_", "store", "sub", "xor")
 """What an element of a memory has."""

@@ -237,3 +237,9 @@ def _fits_float(x: int | float, dtype: np.dtype) -> bool:
     except OverflowError:
         return False
     return math.isfinite(stored) and (isinstance(x, float) or int(stored) == x)
+
+
+def truth(x: Any) -> jax.Array:
+    """Where an operand is not zero, as bool."""
+    array = jnp.asarray(x)
+    return array if array.dtype == bool else array != np.zeros((), array.dtype)

@@ -1,4 +1,4 @@
-"""WorkGroup and SubGroup: what a kernel asks of the group that it is written for."""
+"""WorkGroup: what a kernel asks of the group that it is written for."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -6,15 +6,15 @@ from typing import Any, NoReturn
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
 from xeemu.errors import KernelArgumentError
 from xeemu.language import choices, divergence, loops, operands, primitives, source, spelling
-from xeemu.language.collectives import GROUP, OPERATIONS, SUB_GROUP, Collective, checked_chunk
+from xeemu.language.collectives import GROUP, OPERATIONS, Collective
 from xeemu.language.dialect import PYTHON, Dialect
 from xeemu.language.geometry import Geometry
 from xeemu.language.memory import Description, Memory, ordering
+from xeemu.language.subgroup import SubGroup
 
 
 class NeedsWideTypes(Exception):
@@ -86,7 +86,7 @@ class WorkGroup:
         return linear
 
     @property
-    def sub_group(self) -> "SubGroup":
+    def sub_group(self) -> SubGroup:
         """The sub-groups of this group."""
         self._needs_groups("a sub-group")
         self._asked.append("sub_group")
@@ -123,8 +123,7 @@ class WorkGroup:
             operands.align([("where=", mask)], self._geometry.local_range, "a barrier")
         mask = divergence.where(mask)
         extra = [] if mask is None else [mask]
-        versions = primitives.barrier_p.bind(*_versions(memories), *extra, level=GROUP, masked=bool(extra))
-        return _renewed(memories, versions)
+        return self._ordered(primitives.barrier_p, memories, extra, level=GROUP)
 
     def fence(self, *memories: Memory, order: str = "acq_rel", scope: str = "work_group") -> Any:
         """The memories after a fence (SYCL's `atomic_fence`) without a barrier; returned as by `barrier`.
@@ -132,9 +131,7 @@ class WorkGroup:
         One of the scope `work_item` is legal, and orders nothing between work-items.
         """
         checked = ordering(order, scope)
-        mask = self._active()
-        versions = primitives.fence_p.bind(*_versions(memories), *mask, ordering=checked, masked=bool(mask))
-        return _renewed(memories, versions)
+        return self._ordered(primitives.fence_p, memories, self._active(), ordering=checked)
 
     def broadcast(self, x: Any, id: Any) -> jax.Array:
         """The value of `x` in the work-item with local linear id `id`: a scalar, or the private axes of `x`."""
@@ -154,11 +151,11 @@ class WorkGroup:
 
     def any(self, x: Any) -> jax.Array:
         """Whether `x` holds for some work-item, a bool scalar."""
-        return self.reduce(_truth(x), "or")
+        return self.reduce(operands.truth(x), "or")
 
     def all(self, x: Any) -> jax.Array:
         """Whether `x` holds for every work-item, a bool scalar."""
-        return self.reduce(_truth(x), "and")
+        return self.reduce(operands.truth(x), "and")
 
     def none(self, x: Any) -> jax.Array:
         """Whether `x` holds for no work-item, a bool scalar."""
@@ -237,6 +234,11 @@ class WorkGroup:
                 f"\n  at {source.of_caller()}"
             )
 
+    def _ordered(self, primitive: Any, memories: tuple[Memory, ...], mask: list[jax.Array], **parameters: Any) -> Any:
+        """Memories after a barrier or a fence: one, a tuple of several, or None."""
+        versions = primitive.bind(*_versions(memories), *mask, masked=bool(mask), **parameters)
+        return _renewed(memories, versions)
+
     def _collect(
         self, level: str, kind: str, op: str | None, x: Any, *argument: jax.Array, chunk: int | None = None
     ) -> jax.Array:
@@ -270,122 +272,6 @@ class WorkGroup:
     def _lane(self, id: Any) -> jax.Array:
         array = operands.index(id, 0, "a group algorithm")
         return self._per_item(array, "a group algorithm") if array.ndim else array
-
-
-@dataclasses.dataclass(frozen=True)
-class SubGroup:
-    """The sub-groups of a work-group: consecutive work-items, `size` at a time; the last one may be partial.
-
-    Every algorithm gives an array like its operand. What an absent lane would give is the poison value.
-    """
-
-    _group: WorkGroup
-
-    def __repr__(self) -> str:
-        return f"<sub-groups of {self.size} of {self._group!r}>"
-
-    @property
-    def size(self) -> int:
-        """Lanes of a full sub-group."""
-        return self._group._geometry.sub_group_size
-
-    def local_id(self) -> jax.Array:
-        """`local_range` array of the lane that each work-item is."""
-        return lax.rem(self._group.local_linear_id(), self._size())
-
-    def group_id(self) -> jax.Array:
-        """`local_range` array of the sub-group that each work-item is in."""
-        return lax.div(self._group.local_linear_id(), self._size())
-
-    def local_range(self) -> jax.Array:
-        """`local_range` array of the lanes that each work-item's sub-group really has: `size`, or fewer in the last."""
-        before = self._group.local_linear_id() - self.local_id()
-        return lax.min(self._group._id(self._group.size) - before, self._size())
-
-    def broadcast(self, x: Any, id: Any) -> jax.Array:
-        """`x` of lane `id`; `id` is the same for a whole sub-group."""
-        return self._collect("broadcast", None, x, self._group._lane(id))
-
-    def reduce(self, x: Any, op: str, *, chunk: int | None = None) -> jax.Array:
-        """`x` of all lanes combined with `op`; or of `chunk` lanes in a row, a power of two, each chunk for itself."""
-        return self._collect("reduce", op, x, chunk=None if chunk is None else checked_chunk(chunk, self.size))
-
-    def inclusive_scan(self, x: Any, op: str) -> jax.Array:
-        """`x` of the lanes up to each combined with `op`."""
-        return self._collect("inclusive_scan", op, x)
-
-    def exclusive_scan(self, x: Any, op: str) -> jax.Array:
-        """`x` of the lanes before each combined with `op`."""
-        return self._collect("exclusive_scan", op, x)
-
-    def any(self, x: Any) -> jax.Array:
-        """Whether `x` holds for some lane."""
-        return self.reduce(_truth(x), "or")
-
-    def all(self, x: Any) -> jax.Array:
-        """Whether `x` holds for every lane."""
-        return self.reduce(_truth(x), "and")
-
-    def none(self, x: Any) -> jax.Array:
-        """Whether `x` holds for no lane."""
-        return ~self.any(x)
-
-    def ballot(self, x: Any) -> jax.Array:
-        """The mask of the lanes for which `x` holds, a uint32: bit 0 is lane 0, and that of an absent lane is 0."""
-        if self.size > 32:
-            raise source.kernel_error(
-                f"a ballot of {self.size} lanes does not fit uint32; require a sub-group size of at most 32: "
-                "@xe.kernel(sub_group_size=32)"
-            )
-        return self._collect("ballot", None, _truth(x))
-
-    def shift_left(self, x: Any, delta: Any = 1) -> jax.Array:
-        """`x` of the lane `delta` above."""
-        return self._collect("shift_left", None, x, self._group._lane(delta))
-
-    def shift_right(self, x: Any, delta: Any = 1) -> jax.Array:
-        """`x` of the lane `delta` below."""
-        return self._collect("shift_right", None, x, self._group._lane(delta))
-
-    def permute_xor(self, x: Any, mask: Any) -> jax.Array:
-        """`x` of the lane whose number is this one's XOR `mask`."""
-        return self._collect("permute_xor", None, x, self._group._lane(mask))
-
-    def select(self, x: Any, id: Any) -> jax.Array:
-        """`x` of lane `id`, which each lane chooses for itself."""
-        return self._collect("select", None, x, self._group._lane(id))
-
-    def barrier(self, *memories: Memory) -> Any:
-        """The memories after a barrier of each sub-group on its own; returned as by `WorkGroup.barrier`."""
-        mask = self._group._active()
-        versions = primitives.barrier_p.bind(*_versions(memories), *mask, level=SUB_GROUP, masked=bool(mask))
-        return _renewed(memories, versions)
-
-    def load(self, memory: Memory, base: Any) -> jax.Array:
-        """Block load: each lane gets `memory[base + lane]`; `base` is the same for a whole sub-group."""
-        return memory._load(self._block(memory, base), None, 0, None, block=True)
-
-    def store(self, memory: Memory, base: Any, x: Any) -> Memory:
-        """Block store: each lane stores `x` to `memory[base + lane]`; `base` is the same for a whole sub-group."""
-        return memory._store(self._block(memory, base), x, None, block=True)
-
-    def __getattr__(self, name: str) -> NoReturn:
-        raise spelling.no_such_name("a sub-group", name, spelling.names_of(SubGroup), spelling.SUB_GROUP)
-
-    def _block(self, memory: Memory, base: Any) -> jax.Array:
-        start = operands.index(base, 0, memory.name)
-        return start + self.local_id().astype(start.dtype)
-
-    def _size(self) -> Any:
-        return self._group._id(self.size)
-
-    def _collect(self, kind: str, op: str | None, x: Any, *argument: jax.Array, chunk: int | None = None) -> jax.Array:
-        return self._group._collect(SUB_GROUP, kind, op, x, *argument, chunk=chunk)
-
-
-def _truth(x: Any) -> jax.Array:
-    array = jnp.asarray(x)
-    return array if array.dtype == bool else array != np.zeros((), array.dtype)
 
 
 def _versions(memories: tuple[Memory, ...]) -> list[jax.Array]:

@@ -4,10 +4,10 @@ import dataclasses
 
 from xeemu.errors import Error
 from xeemu.frontends.cplusplus.instances import Instances
+from xeemu.frontends.functions import Function
 from xeemu.frontends.hosting import exceptions
 from xeemu.frontends.hosting.machine import Machine, Thrown
 from xeemu.frontends.parsing import clang
-from xeemu.frontends.tree import Function
 
 _CODES = {"nd_range": 4, "kernel_argument": 6, "memory_allocation": 9, "kernel_not_supported": 13}
 """Values of `sycl::errc` in our headers, of the errors by which a runtime refuses a launch (SYCL 2020, 4.13.3)."""

@@ -12,12 +12,13 @@ from xeemu.errors import Error
 from xeemu.faults.checking import check
 from xeemu.faults.findings import UNINITIALIZED_READ, Findings
 from xeemu.frontends import binding, tree, types
+from xeemu.frontends.functions import Function, Program
 from xeemu.frontends.hosting import lifetimes
 from xeemu.frontends.hosting.machine import Frame, Machine
 from xeemu.frontends.lowering import effects
 from xeemu.frontends.lowering import kernels as lowered
 from xeemu.frontends.lowering.memories import element
-from xeemu.frontends.tree import Function, Program, SourceLocation
+from xeemu.frontends.tree import SourceLocation
 from xeemu.language.dialect import SYCL_CPP
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from xeemu.frontends import tree, types
+from xeemu.frontends.functions import Function
 from xeemu.frontends.hosting import intrinsics, layouts
 from xeemu.frontends.hosting.machine import Frame, Machine
 from xeemu.frontends.hosting.memories import LOCAL, Memory
 from xeemu.frontends.hosting.rewriting import Rewriter
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.lowering import effects
-from xeemu.frontends.tree import Expression, Function, SourceLocation, Statement, Variable
+from xeemu.frontends.tree import Expression, SourceLocation, Statement, Variable
 from xeemu.frontends.types import Array, Field, Pointer, Record, Scalar, Type
 from xeemu.programs import scalar_replacement
 from xeemu.programs.launches import Pointed

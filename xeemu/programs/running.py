@@ -12,6 +12,7 @@ from xeemu.faults.findings import Findings
 from xeemu.frontends import binding, texts, types
 from xeemu.frontends.cplusplus import submissions
 from xeemu.frontends.cplusplus.destructors import Destructors
+from xeemu.frontends.functions import Function, Program
 from xeemu.frontends.hosting import layouts, lifetimes, ranges
 from xeemu.frontends.hosting.machine import Exhausted, Machine, Stopped, Thrown
 from xeemu.frontends.hosting.memories import NULL, Memory
@@ -21,7 +22,7 @@ from xeemu.frontends.hosting.words import Outside
 from xeemu.frontends.lowering import kernels as lowered
 from xeemu.frontends.sycl import host, parameters
 from xeemu.frontends.sycl.entries import Entry
-from xeemu.frontends.tree import Function, Program, SourceLocation, Variable
+from xeemu.frontends.tree import SourceLocation, Variable
 from xeemu.frontends.types import Pointer, Record
 from xeemu.language.dialect import SYCL_CPP
 from xeemu.language.kernel import Kernel

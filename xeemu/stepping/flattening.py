@@ -28,9 +28,9 @@ from xeemu.stepping.steps import (
     Operand,
     Operation,
     Register,
-    Step,
     Straight,
 )
+from xeemu.stepping.writing import Writer
 
 # What an operation's operand or result is here.
 _Known: TypeAlias = Register | np.ndarray | Allocation
@@ -46,7 +46,7 @@ def of_program(program: Program, by_line: bool = False) -> Code:
     Raises:
       KernelError: the program does something that cannot be taken apart.
     """
-    writer = _Writer(program, by_line)
+    writer = _ProgramWriter(program, by_line)
     inputs: list[_Known] = [
         memory or writer.given(v, False, "argument", n)
         for n, (memory, v) in enumerate(zip(program.arguments, program.body.inputs, strict=True))
@@ -64,19 +64,13 @@ def of_program(program: Program, by_line: bool = False) -> Code:
     return Code(tuple(writer.steps), tuple(writer.registers), tuple(writer.starts), kept, writer.scopes)
 
 
-class _Writer:
+class _ProgramWriter(Writer):
     """Writes the steps of a program."""
 
     def __init__(self, program: Program, by_line: bool):
-        self._by_line = by_line
-        # For somebody who watches: of each step who carries it out, where that is told, and of the next ones.
-        self.scopes: dict[int, Register] = {}
-        self._scope: Register | None = None
+        super().__init__(by_line)
         self._caller: source.Origin | None = None
         self.geometry: Geometry = program.geometry
-        self.steps: list[Step] = []
-        self.registers: list[Register] = []
-        self.starts: list[tuple[Register, str, int | None]] = []
         # Values that are no NumPy arrays, with their lines.
         self.keys: dict[Register, source.Site] = {}
         self._allocations = iter(program.allocations)
@@ -86,45 +80,10 @@ class _Writer:
         self._reductions = separation.group_reductions(program.body, program.geometry)
         # Whether lanes of a sub-group stay together in divergent code, where they meet.
         self._lockstep = any(map(_is_divergent_meeting, program.body.walk()))
-        self._operations: list[Operation] = []
-        self._starts: dict[tuple[str, int | None], Register] = {}
 
     @property
     def rank(self) -> int:
         return len(self.geometry.local_range)
-
-    def register(self, like: Any, lanes: bool) -> Register:
-        made = Register(len(self.registers), lanes, tuple(like.shape), like.dtype)
-        self.registers.append(made)
-        return made
-
-    def given(self, like: Any, lanes: bool, what: str, number: int | None) -> Register:
-        """The register that holds something known from the start."""
-        if (what, number) not in self._starts:
-            self._starts[what, number] = self.register(like, lanes)
-            self.starts.append((self._starts[what, number], what, number))
-        return self._starts[what, number]
-
-    def close(self, moves: Sequence[tuple[Register, Operand]] = ()) -> None:
-        """Ends straight code."""
-        if self._operations or moves:
-            self._append(Straight(tuple(self._operations), tuple(moves)))
-        self._operations = []
-
-    def append(self, step: Step) -> int:
-        """Adds a step and gives its place."""
-        self.close()
-        self._append(step)
-        return len(self.steps) - 1
-
-    def _append(self, step: Step) -> None:
-        if self._scope is not None:
-            self.scopes[len(self.steps)] = self._scope
-        self.steps.append(step)
-
-    def here(self) -> int:
-        self.close()
-        return len(self.steps)
 
     def body(self, body: Region, given: Sequence[_Known]) -> list[_Known]:
         """Writes a (sub)program; what its results are."""
@@ -133,11 +92,11 @@ class _Writer:
         def read(value: Value) -> _Known:
             return np.asarray(value.array) if isinstance(value, Constant) else known[value]
 
-        around = self._scope
+        around = self.scope
         for op in body.ops:
             results = self._op(op, [read(a) for a in op.used])
             known |= dict(zip(op.results, results, strict=True))
-        self._enter(around)
+        self.enter(around)
         return [read(a) for a in body.outputs]
 
     def _op(self, op: Op, operands: list[_Known]) -> list[_Known]:
@@ -175,36 +134,22 @@ class _Writer:
         if any(lanes) and not kept_apart:
             self._exchange(collectives.GROUP, operation, op, self._shared if id(op) in self._reductions else ())
         else:
-            self._compute(operation)
+            self.compute(operation)
         return results
-
-    def _enter(self, mask: Register | None) -> None:
-        """What follows is for the work-items of a mask; None for all."""
-        if mask is not self._scope:
-            self.close()
-            self._scope = mask
-
-    def _compute(self, operation: Operation) -> None:
-        """Adds an operation to the straight code, or begins it anew where it has another line."""
-        if self._by_line and self._operations:
-            before, origin = self._operations[-1].origin, operation.origin
-            if origin.begins_anew(before) if origin is not None else before is not None:
-                self.close()
-        self._operations.append(operation)
 
     def _origin(self, op: Op) -> source.Origin | None:
         """Where an operation comes from, where somebody asks for it; what a library does, its caller has done."""
-        if not self._by_line or (op.name in _OF_MASKS and user_calls.called_by_user(op) in _DIVERGING):
+        if not self.by_line or (op.name in _OF_MASKS and user_calls.called_by_user(op) in _DIVERGING):
             return None
         return source.origin_of(op) or self._caller
 
     def _id(self, op: Op, lanes: bool, what: str) -> Register:
         """An id, which each line that asks for it computes for itself where lines are watched."""
         given = self.given(op.results[0], lanes, what, op.attributes["dim"])
-        if not self._by_line:
+        if not self.by_line:
             return given
         copy = self.register(given, lanes)
-        self._compute(Operation(lambda x: [x], (given,), (copy,), origin=self._origin(op)))
+        self.compute(Operation(lambda x: [x], (given,), (copy,), origin=self._origin(op)))
         return copy
 
     def _exchange(
@@ -238,7 +183,7 @@ class _Writer:
             return [next(self._allocations)]
         if op.name == ops.REGION:
             mask = _value(operands[0])
-            self._enter(mask if self._by_line and isinstance(mask, Register) else None)
+            self.enter(mask if self.by_line and isinstance(mask, Register) else None)
             return []
         if op.name == ops.UNIFORM:
             return [self._uniform(op, _value(operands[0]))]
@@ -271,7 +216,7 @@ class _Writer:
         result = self.register(op.results[0], False)
         kind = op.attributes["kind"]
         if not self._lockstep or kind == "pick":
-            self._operations.append(Operation(lambda x: [x], (operand,), (result,), own=True))
+            self.operations.append(Operation(lambda x: [x], (operand,), (result,), own=True))
             return result
         local, operation = self.geometry.local_range, "or" if kind == "some" else "max"
         together = Collective(collectives.SUB_GROUP, "reduce", operation, local, self.geometry.sub_group_size)
@@ -347,13 +292,13 @@ class _Writer:
 
     def _computed(self, function: Callable[[Any], Any], operand: Register, like: Any) -> Register:
         result = self.register(like, False)
-        self._operations.append(Operation(lambda x: [function(x)], (operand,), (result,)))
+        self.operations.append(Operation(lambda x: [function(x)], (operand,), (result,)))
         return result
 
     def _row(self, rows: Operand, turn: Register, like: Any) -> Register:
         row = self.register(like, False)
         take = functools.partial(lax.dynamic_index_in_dim, keepdims=False)
-        self._operations.append(Operation(lambda xs, k: [take(xs, k)], (rows, turn), (row,)))
+        self.operations.append(Operation(lambda xs, k: [take(xs, k)], (rows, turn), (row,)))
         return row
 
     # A stack of values of each work-item has the work-group's axes first, the turns' after them.
@@ -379,7 +324,7 @@ class _Writer:
         row = row if stack.lanewise else self._copied(row, op)
         filled = self.register(stack, stack.lanewise)
         put = functools.partial(lax.dynamic_update_index_in_dim, axis=self.rank if stack.lanewise else 0)
-        self._operations.append(Operation(lambda xs, x, k: [put(xs, x, k)], (stack, _value(row), turn), (filled,)))
+        self.operations.append(Operation(lambda xs, x, k: [put(xs, x, k)], (stack, _value(row), turn), (filled,)))
         return filled
 
     def _while(self, op: Op, loop: control.While, operands: list[_Known]) -> list[_Known]:

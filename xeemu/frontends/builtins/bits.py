@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import jax
 from jax import lax
 
-from xeemu.frontends import arithmetic, intervals, types, values
+from xeemu.frontends import arithmetic, composites, intervals, types, values
 from xeemu.frontends.builtins import operands
 from xeemu.frontends.builtins.components import Elemental, composite
 from xeemu.frontends.types import Scalar
@@ -131,7 +131,7 @@ def field_extracted(numbers: Sequence[Number], of: Scalar) -> Number:
     right = operands.combined("-", width, count, types.UINT)
     moved = operands.combined("<<", values.converted(base, of), left, of)
     empty = values.truth(operands.combined("==", count, values.constant(0, types.UINT), types.INT))
-    result = values.selected(empty, values.constant(0, of), operands.combined(">>", moved, right, of))
+    result = composites.selected(empty, values.constant(0, of), operands.combined(">>", moved, right, of))
     assert isinstance(result, Number)
     return result
 
@@ -142,6 +142,6 @@ def _ones(count: Number, of: Scalar) -> Number:
     amount = operands.combined("-", values.constant(8 * of.size, count.type), count, count.type)
     shifted = values.converted(operands.combined(">>", every, amount, every.type), of)
     empty = values.truth(operands.combined("==", count, values.constant(0, count.type), types.INT))
-    result = values.selected(empty, values.constant(0, of), shifted)
+    result = composites.selected(empty, values.constant(0, of), shifted)
     assert isinstance(result, Number)
     return result

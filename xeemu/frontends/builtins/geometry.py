@@ -7,7 +7,7 @@ import jax
 import numpy as np
 from jax import lax
 
-from xeemu.frontends import arithmetic, types, values
+from xeemu.frontends import arithmetic, composites, types, values
 from xeemu.frontends.builtins import floats, integers
 from xeemu.frontends.builtins.components import composite
 from xeemu.frontends.types import Scalar, Type, Vector
@@ -15,7 +15,7 @@ from xeemu.frontends.values import Components, Data, Number, Value
 
 
 def _numbers(value: Value) -> list[Number]:
-    return values.leaves(value)
+    return composites.leaves(value)
 
 
 def _wide(n: Number) -> Number:
@@ -115,7 +115,7 @@ def fast_distance(arguments: Sequence[Value], of: Type) -> Value:
 def _like(value: Value, numbers: Sequence[Number], of: Type) -> Value:
     element = of.element if isinstance(of, Vector) else of
     assert isinstance(element, Scalar)
-    return values.rebuilt(value, [values.converted(n, element) for n in numbers])
+    return composites.rebuilt(value, [values.converted(n, element) for n in numbers])
 
 
 def fast_normalize(arguments: Sequence[Value], of: Type) -> Value:
@@ -124,7 +124,7 @@ def fast_normalize(arguments: Sequence[Value], of: Type) -> Value:
     square = _square(numbers)
     zero = values.negation(values.truth(square))
     inverse = Number(square.type, values.lifted(lambda x: 1 / np.sqrt(x), lax.rsqrt, square.data))
-    factor = values.selected(zero, values.constant(1, square.type), inverse)
+    factor = composites.selected(zero, values.constant(1, square.type), inverse)
     assert isinstance(factor, Number)
     return _like(arguments[0], [_op("*", n, factor) for n in numbers], of)
 

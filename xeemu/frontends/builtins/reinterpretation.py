@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from xeemu.frontends import arithmetic, types, values
+from xeemu.frontends import arithmetic, composites, types, values
 from xeemu.frontends.builtins.components import number
 from xeemu.frontends.types import Scalar, Type, Vector
 from xeemu.frontends.values import Components, Number, Value
@@ -11,7 +11,7 @@ from xeemu.frontends.values import Components, Number, Value
 def reinterpreted(arguments: Sequence[Value], of: Type) -> Value:
     """The bits of the only argument as a type."""
     (value,) = arguments
-    numbers = values.leaves(value)
+    numbers = composites.leaves(value)
     element, count = (of.element, of.count) if isinstance(of, Vector) else (of, 1)
     assert isinstance(element, Scalar)
     if len(numbers) == 3 and count != 3:

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 from jax import lax
 
-from xeemu.frontends import arithmetic, types, values
+from xeemu.frontends import arithmetic, composites, types, values
 from xeemu.frontends.builtins import floats
 from xeemu.frontends.builtins.components import Builtin, composite, items, number
 from xeemu.frontends.builtins.reinterpretation import bits
@@ -64,7 +64,7 @@ def _highest_bit(n: Number) -> Data:
 def any_of(arguments: Sequence[Value], of: types.Type) -> Value:
     """`any`: whether the highest bit of a component is set."""
     assert isinstance(of, Scalar)
-    highest = [_highest_bit(n) for n in values.leaves(arguments[0])]
+    highest = [_highest_bit(n) for n in composites.leaves(arguments[0])]
     found = highest[0]
     for bit in highest[1:]:
         found = values.disjunction(found, bit)
@@ -74,7 +74,7 @@ def any_of(arguments: Sequence[Value], of: types.Type) -> Value:
 def all_of(arguments: Sequence[Value], of: types.Type) -> Value:
     """`all`: whether the highest bit of every component is set."""
     assert isinstance(of, Scalar)
-    highest = [_highest_bit(n) for n in values.leaves(arguments[0])]
+    highest = [_highest_bit(n) for n in composites.leaves(arguments[0])]
     found: Data | None = highest[0]
     for bit in highest[1:]:
         found = values.conjunction(found, bit)
@@ -86,9 +86,9 @@ def select(arguments: Sequence[Value], of: types.Type) -> Value:
     """`select(a, b, c)`: `b` where `c` is not zero, of vectors where its highest bit is set."""
     a, b, c = arguments
     if not isinstance(of, Vector):
-        return values.selected(values.truth(number(c)), b, a)
+        return composites.selected(values.truth(number(c)), b, a)
     rows = zip(*(items(v, of.count) for v in (a, b, c)), strict=True)
-    chosen = (number(values.selected(_highest_bit(z), y, x)) for x, y, z in rows)
+    chosen = (number(composites.selected(_highest_bit(z), y, x)) for x, y, z in rows)
     return Components(of, tuple(chosen))
 
 

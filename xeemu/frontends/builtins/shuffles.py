@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from xeemu.frontends import arithmetic, types, values
+from xeemu.frontends import arithmetic, composites, types, values
 from xeemu.frontends.builtins.components import number
 from xeemu.frontends.types import Vector
 from xeemu.frontends.values import Components, Number, Value
@@ -21,7 +21,7 @@ def shuffle(arguments: Sequence[Value], of: types.Type) -> Value:
 
 def _padded(source: Value) -> list[Number]:
     """The components; of three there are four, the last undefined."""
-    found = values.leaves(source)
+    found = composites.leaves(source)
     return [*found, found[2]] if len(found) == 3 else found
 
 
@@ -33,7 +33,7 @@ def _chosen(choices: Sequence[Number], index: Number) -> Number:
     while len(left) > 1:
         mask = values.constant(1 << bit, index.type)
         is_set = values.truth(number(arithmetic.binary("&", index, mask, index.type)))
-        left = [number(values.selected(is_set, odd, even)) for even, odd in zip(left[::2], left[1::2], strict=True)]
+        left = [number(composites.selected(is_set, odd, even)) for even, odd in zip(left[::2], left[1::2], strict=True)]
         bit += 1
     return left[0]
 

@@ -8,9 +8,10 @@ from xeemu.frontends.cplusplus.closures import THIS, Closure, Site, site
 from xeemu.frontends.cplusplus.lvalues import dereferenced, member
 from xeemu.frontends.cplusplus.options import is_header
 from xeemu.frontends.cplusplus.records import Records
+from xeemu.frontends.functions import Function
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
-from xeemu.frontends.tree import Expression, Function, SourceLocation, Variable
+from xeemu.frontends.tree import Expression, SourceLocation, Variable
 from xeemu.frontends.types import Type
 
 NOWHERE = SourceLocation("", 0, 0)

@@ -16,10 +16,11 @@ from xeemu.frontends.cplusplus.lvalues import (
     temporary,
 )
 from xeemu.frontends.cplusplus.records import is_reference
+from xeemu.frontends.functions import Function
 from xeemu.frontends.parsing import clang, substitutes
 from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.parsing.literals import number
-from xeemu.frontends.tree import Expression, Function, SourceLocation
+from xeemu.frontends.tree import Expression, SourceLocation
 
 _METHODS = ("CXX_METHOD", "CONVERSION_FUNCTION")
 _KEPT = ("launch", "launch_task", "kernel_body", "task_body")

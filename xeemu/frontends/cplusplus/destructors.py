@@ -10,10 +10,11 @@ from xeemu.frontends.cplusplus.bodies import NOWHERE
 from xeemu.frontends.cplusplus.instances import Instances
 from xeemu.frontends.cplusplus.lvalues import address
 from xeemu.frontends.cplusplus.options import is_header
+from xeemu.frontends.functions import Function
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.parsing.literals import number
-from xeemu.frontends.tree import Expression, Function, Statement, Variable
+from xeemu.frontends.tree import Expression, Statement, Variable
 from xeemu.frontends.types import Pointer, Record, Type
 
 

@@ -9,9 +9,10 @@ from xeemu.frontends.cplusplus import closures, constructors, initializers, spec
 from xeemu.frontends.cplusplus.bodies import NOWHERE, Body
 from xeemu.frontends.cplusplus.options import is_header
 from xeemu.frontends.cplusplus.records import Records, is_reference
+from xeemu.frontends.functions import Function
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
-from xeemu.frontends.tree import Expression, Function, SourceLocation, Variable
+from xeemu.frontends.tree import Expression, SourceLocation, Variable
 
 FUNCTIONS = ("FUNCTION_DECL", "CXX_METHOD", "CONVERSION_FUNCTION", "CONSTRUCTOR")
 

@@ -6,8 +6,9 @@ from collections.abc import Set
 from xeemu.frontends import refusals, tree, types
 from xeemu.frontends.callees import COPY, DESTROY, MOVE, POINTED, SIZED_LATE, VIRTUAL
 from xeemu.frontends.cplusplus import specializations
+from xeemu.frontends.functions import Function
 from xeemu.frontends.lowering import effects
-from xeemu.frontends.tree import Function, SourceLocation, Variable
+from xeemu.frontends.tree import SourceLocation, Variable
 
 _HEAP = "declare an array, or a local_accessor"
 _OF_THE_HOST = {

@@ -1,9 +1,10 @@
 """Specializations: the constants of SYCL programs that a launch may set, which our headers keep in static variables."""
 
+from xeemu.frontends.functions import Function
 from xeemu.frontends.lowering import effects
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
-from xeemu.frontends.tree import Function, Name, Variable
+from xeemu.frontends.tree import Name, Variable
 from xeemu.frontends.types import Record, Type
 
 _CLASS = "__xeemu::specialized<"

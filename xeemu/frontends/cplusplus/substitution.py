@@ -10,7 +10,8 @@ from typing import Any
 from xeemu.frontends import callees, tree, types
 from xeemu.frontends.cplusplus.bodies import NOWHERE
 from xeemu.frontends.cplusplus.lvalues import address, converted, dereferenced, is_simple, member, subscript, temporary
-from xeemu.frontends.tree import Expression, Function, SourceLocation, Statement, Variable
+from xeemu.frontends.functions import Function
+from xeemu.frontends.tree import Expression, SourceLocation, Statement, Variable
 
 _MOST_NODES = 64
 _PARTS: dict[type, tuple[str, ...]] = {

@@ -6,9 +6,9 @@ from typing import Any
 from xeemu.frontends import tree, types
 from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.cplusplus.records import is_reference
+from xeemu.frontends.functions import Function
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
-from xeemu.frontends.tree import Function
 from xeemu.frontends.types import Type
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from xeemu.frontends import values
+from xeemu.frontends import composites, values
 from xeemu.frontends.builtins import catalogue
 from xeemu.frontends.hosting import scalars
 from xeemu.frontends.hosting.copies import store
@@ -61,7 +61,7 @@ def _values(given: Sequence[Type], arguments: Sequence[Any]) -> list[Value]:
 def _value(of: Type, given: Any) -> Value:
     """A number or a vector's tuple of the host as a value that is known."""
     if isinstance(of, Vector):
-        return values.assembled(of, [values.constant(x, of.element) for x in given])
+        return composites.assembled(of, [values.constant(x, of.element) for x in given])
     assert isinstance(of, Scalar)
     return values.constant(given, of)
 
@@ -71,5 +71,5 @@ def _given(value: Value, of: Type) -> Any:
     element = of.element if isinstance(of, Vector) else of
     assert isinstance(element, Scalar)
     convert = scalars.converter(element)
-    found = tuple(convert(np.asarray(values.exact(n)).item()) for n in values.leaves(value))
+    found = tuple(convert(np.asarray(values.exact(n)).item()) for n in composites.leaves(value))
     return found if isinstance(of, Vector) else found[0]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from xeemu.frontends import tree, types
+from xeemu.frontends import functions, tree, types
 from xeemu.frontends.callees import TEMPORARY
 from xeemu.frontends.hosting import layouts
 from xeemu.frontends.hosting.machine import Frame, Machine, Stopped, Thrown
@@ -158,7 +158,7 @@ def end_program(machine: Machine) -> None:
     """Ends the static objects and calls the functions given to `atexit`, the last one first."""
     while machine.static_objects:
         last = machine.static_objects.pop()
-        if isinstance(last, tree.Function):
+        if isinstance(last, functions.Function):
             machine.call(last, [])
         else:
             end(machine, last[0], 0, last[1])

@@ -9,6 +9,7 @@ import numpy as np
 
 from xeemu.errors import KernelError
 from xeemu.frontends import refusals, texts, tree, types
+from xeemu.frontends.functions import Function
 from xeemu.frontends.hosting import copies, layouts
 from xeemu.frontends.hosting.copies import LARGE_BYTES
 from xeemu.frontends.hosting.memories import (
@@ -26,7 +27,7 @@ from xeemu.frontends.hosting.memories import (
 )
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.hosting.words import Words
-from xeemu.frontends.tree import Function, SourceLocation, Variable
+from xeemu.frontends.tree import SourceLocation, Variable
 from xeemu.frontends.types import Type
 
 Frame: TypeAlias = dict[Any, Any]

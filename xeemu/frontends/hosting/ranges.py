@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from xeemu.frontends import types
+from xeemu.frontends.functions import Function
 from xeemu.frontends.hosting import layouts
 from xeemu.frontends.hosting.machine import Frame
 from xeemu.frontends.hosting.memories import Memory
 from xeemu.frontends.hosting.unknowns import UNKNOWN
-from xeemu.frontends.tree import Function
 from xeemu.frontends.types import Record, Type
 
 Sizes: TypeAlias = tuple[Any, ...]

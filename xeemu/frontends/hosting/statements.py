@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from xeemu.errors import Error
 from xeemu.frontends import callees, tree, types
+from xeemu.frontends.functions import Function
 from xeemu.frontends.hosting import exceptions, layouts, lifetimes, partial_evaluation
 from xeemu.frontends.hosting.copies import store
 from xeemu.frontends.hosting.expressions import value
@@ -16,7 +17,7 @@ from xeemu.frontends.hosting.machine import RESULT, Frame, Machine, Value
 from xeemu.frontends.hosting.memories import Cells, Memory
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.lowering import effects
-from xeemu.frontends.tree import Expression, Function, Statement, Variable
+from xeemu.frontends.tree import Expression, Statement, Variable
 
 BREAK, CONTINUE, RETURN = "break", "continue", "return"
 _LONG = 1000

@@ -4,7 +4,7 @@ Memories lie one behind the other, each from a byte on whose number is a multipl
 at least, and of no more. What a kernel computes of them is what some device may compute.
 """
 
-from xeemu.frontends import arithmetic, types, values
+from xeemu.frontends import arithmetic, composites, types, values
 from xeemu.frontends.lowering import nulls
 from xeemu.frontends.lowering.walk import Walk
 from xeemu.frontends.types import Scalar
@@ -25,7 +25,7 @@ def of(walk: Walk, pointer: Value, to: Scalar) -> Number:
     """
     if isinstance(pointer, Either):
         sides = (of(walk, side, to) for side in (pointer.then, pointer.otherwise))
-        found = values.selected(pointer.condition, *sides)
+        found = composites.selected(pointer.condition, *sides)
         assert isinstance(found, Number)
         return found
     if nulls.is_null(walk, pointer):

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from xeemu.frontends import arithmetic, types, values
+from xeemu.frontends import arithmetic, composites, types, values
 from xeemu.frontends.lowering import memories, nulls, places
 from xeemu.frontends.lowering.orders import order_of, scope_of
 from xeemu.frontends.lowering.walk import Walk
@@ -146,7 +146,9 @@ def _either(walk: Walk, node: Call, pointer: Either, what: _Atomic) -> Value:
     what = what._replace(fetches=True)
     for mask, side in ((pointer.condition, pointer.then), (values.negation(pointer.condition), pointer.otherwise)):
         walk.under(mask, lambda s=side: found.append(_upon(walk, node, s, what)))  # type: ignore[misc]
-    return values.selected(pointer.condition, *found) if len(found) == 2 and isinstance(found[0], Number) else found[0]
+    return (
+        composites.selected(pointer.condition, *found) if len(found) == 2 and isinstance(found[0], Number) else found[0]
+    )
 
 
 def _at(walk: Walk, node: Call, pointer: Value, what: _Atomic) -> Value:
@@ -206,11 +208,11 @@ def _combined(op: str, old: Number, given: list[Value], of: Scalar) -> Value:
     if op in ("min", "max"):
         less = arithmetic.binary("<" if op == "min" else ">", given[0], old, types.INT)
         assert isinstance(less, Number)
-        return values.selected(values.truth(less), given[0], old)
+        return composites.selected(values.truth(less), given[0], old)
     if op == "compare_exchange":
         equal = arithmetic.binary("==", old, given[0], types.INT)
         assert isinstance(equal, Number)
-        return values.selected(values.truth(equal), given[1], old)
+        return composites.selected(values.truth(equal), given[1], old)
     return arithmetic.binary(_OPERATORS[op], old, given[0], of)
 
 

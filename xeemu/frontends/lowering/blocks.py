@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 
-from xeemu.frontends import types, values
+from xeemu.frontends import composites, types, values
 from xeemu.frontends.lowering import memories
 from xeemu.frontends.lowering.walk import Walk
 from xeemu.frontends.tree import Call
@@ -46,7 +46,7 @@ def _loaded(walk: Walk, node: Call, pointer: Value, of: Scalar, count: int) -> S
             walk.under(mask, lambda s=side: found.append(_loaded(walk, node, s, of, count)))  # type: ignore[misc]
         if len(found) == 1:
             return found[0]
-        return [values.selected(pointer.condition, a, b) for a, b in zip(*found, strict=True)]  # type: ignore[misc]
+        return [composites.selected(pointer.condition, a, b) for a, b in zip(*found, strict=True)]  # type: ignore[misc]
     return [_load(walk, part, of) for part in _parts(walk, node, pointer, of, count)]
 
 
@@ -84,7 +84,7 @@ def _of_lane(walk: Walk, pointer: Pointing, of: Scalar) -> Pointing:
 
 def _write(walk: Walk, node: Call, used: bool) -> Value:
     pointer, of = _pointer(walk, node)
-    _stored(walk, node, pointer, of, values.leaves(walk.evaluate(node.arguments[1])))
+    _stored(walk, node, pointer, of, composites.leaves(walk.evaluate(node.arguments[1])))
     return Null(types.VOID)
 
 

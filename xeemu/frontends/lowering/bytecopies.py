@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from xeemu.frontends import types, values
+from xeemu.frontends import composites, types, values
 from xeemu.frontends.builtins.reinterpretation import reinterpreted
 from xeemu.frontends.lowering import places
 from xeemu.frontends.lowering.walk import Walk
@@ -99,7 +99,7 @@ def _as(walk: Walk, read: Sequence[Value], given: Type, wanted: Type) -> list[Va
     if given.size >= wanted.size:
         each = given.size // wanted.size
         of = wanted if each == 1 else types.Vector(wanted, each)
-        return [n for value in read for n in values.leaves(reinterpreted([value], of))]
+        return [n for value in read for n in composites.leaves(reinterpreted([value], of))]
     each = wanted.size // given.size
     whole = types.Vector(given, each)
     groups = (tuple(read[k : k + each]) for k in range(0, len(read), each))

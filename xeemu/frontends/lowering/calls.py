@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from xeemu.frontends import arithmetic, tree, types
 from xeemu.frontends.builtins import catalogue
+from xeemu.frontends.functions import Function
 from xeemu.frontends.lowering import (
     atomics,
     ballots,
@@ -22,7 +23,7 @@ from xeemu.frontends.lowering import (
     workitems,
 )
 from xeemu.frontends.lowering.walk import Frame, Walk
-from xeemu.frontends.tree import Call, Function
+from xeemu.frontends.tree import Call
 from xeemu.frontends.values import Null, Value
 
 Builtin = Callable[[Walk, Call, bool], Value]

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.frontends import types, values
+from xeemu.frontends import composites, types, values
 from xeemu.frontends.lowering import registers, targets
 from xeemu.frontends.lowering.effects import Effects
 from xeemu.frontends.lowering.walk import Key, Walk
@@ -282,7 +282,7 @@ def _leaves(walk: Walk, held: Held, name: Any, of: types.Type, value: Value, fir
     if not isinstance(of, types.Pointer):
         value = values.zero(value.type) if isinstance(value, Null) else value
         if not types.holds_pointer(of):
-            return values.leaves(value)
+            return composites.leaves(value)
         parts = _parts(of, value)
         return [n for k, (part, x) in enumerate(parts) for n in _leaves(walk, held, (name, k), part, x, first)]
     known = held.targets.setdefault(name, [])
@@ -311,7 +311,7 @@ def _unpack(walk: Walk, held: Held, carry: Carry, extra: Extra | None) -> None:
 
 
 def _rebuilt(held: Held, name: Any, of: types.Type, value: Value, found: Iterator[jax.Array]) -> Value:
-    if not values.leaves(value) and _is_event(of):
+    if not composites.leaves(value) and _is_event(of):
         return Handle(types.Opaque("event_t"), None)  # of this iteration or another one
     if isinstance(of, types.Pointer):
         among = held.targets.get(name, [])
@@ -322,7 +322,7 @@ def _rebuilt(held: Held, name: Any, of: types.Type, value: Value, found: Iterato
     if types.holds_pointer(of):
         parts = [_rebuilt(held, (name, k), part, x, found) for k, (part, x) in enumerate(_parts(of, value))]
         return _whole(value, parts)
-    return values.rebuilt(value, [values.held(n.type, next(found)) for n in values.leaves(value)])
+    return composites.rebuilt(value, [values.held(n.type, next(found)) for n in composites.leaves(value)])
 
 
 def _parts(of: types.Type, value: Value) -> list[tuple[types.Type, Value]]:

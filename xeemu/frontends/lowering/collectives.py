@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jax import lax
 
-from xeemu.frontends import arithmetic, intervals, types, values
+from xeemu.frontends import arithmetic, composites, intervals, types, values
 from xeemu.frontends.lowering.walk import Walk
 from xeemu.frontends.tree import Call
 from xeemu.frontends.types import Scalar
@@ -34,7 +34,7 @@ def find(name: str) -> Builtin | None:
 
 def each(value: Value, call: Callable[[Number], Number]) -> Value:
     """A value of which each number is replaced, as a vector's components are."""
-    return values.rebuilt(value, [call(n) for n in values.leaves(value)])
+    return composites.rebuilt(value, [call(n) for n in composites.leaves(value)])
 
 
 def lane(walk: Walk) -> Number:
@@ -215,12 +215,12 @@ def _shuffle_of_two(walk: Walk, node: Call, used: bool) -> Value:
     which = _around(walk, steps if down else arithmetic.negated(steps), size)
     mine, other = (first, second) if down else (second, first)
     near = _taken(walk, mine, "select", which)
-    pairs = zip(values.leaves(first), values.leaves(second), strict=True)
+    pairs = zip(composites.leaves(first), composites.leaves(second), strict=True)
     if all(a.data is b.data for a, b in pairs):
         return near
     bound = arithmetic.binary("<" if down else ">=", apart, values.constant(size if down else 0, types.INT), types.INT)
     assert isinstance(bound, Number)
-    return values.selected(values.truth(bound), near, _taken(walk, other, "select", which))
+    return composites.selected(values.truth(bound), near, _taken(walk, other, "select", which))
 
 
 _BY_NAME: dict[str, Builtin] = {

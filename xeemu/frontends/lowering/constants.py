@@ -9,7 +9,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.frontends import arithmetic, types, values
+from xeemu.frontends import arithmetic, composites, types, values
 from xeemu.frontends.lowering.walk import Walk
 from xeemu.frontends.tree import Cast, Expression, Initializer, Text, Variable
 from xeemu.frontends.types import Scalar, Type
@@ -61,7 +61,7 @@ def flat(walk: Walk, node: Expression | None, of: Type) -> tuple[np.generic, ...
         kinds = [of.element] * of.count if isinstance(of, types.Array) else [f.type for f in of.fields]
         given = [*node.items, *[None] * (len(kinds) - len(node.items))]
         return tuple(n for item, kind in zip(given, kinds, strict=True) for n in flat(walk, item, kind))
-    found = values.leaves(arithmetic.converted(walk.evaluate(node), of))
+    found = composites.leaves(arithmetic.converted(walk.evaluate(node), of))
     if not all(n.known for n in found):
         raise walk.refuse("a constant is initialised with what is not known before the kernel runs", node.place)
     return tuple(values.exact(n) for n in found)  # type: ignore[misc]
@@ -102,7 +102,7 @@ def looked_up(walk: Walk, pointer: Table, to: Type) -> Any:
     if isinstance(to, types.Array):
         return Table(to, pointer.numbers, pointer.offset)
     scalars = types.scalars(to)
-    return values.assembled(to, [_number(pointer, k, scalar) for k, (_, scalar) in enumerate(scalars)])
+    return composites.assembled(to, [_number(pointer, k, scalar) for k, (_, scalar) in enumerate(scalars)])
 
 
 def _number(pointer: Table, k: int, of: Scalar) -> Number:

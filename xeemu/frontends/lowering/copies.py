@@ -12,10 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.frontends import arithmetic, types, values
+from xeemu.frontends import arithmetic, composites, types, values
+from xeemu.frontends.functions import Function
 from xeemu.frontends.lowering import effects, events, nulls, places, synchronisation, transfers
 from xeemu.frontends.lowering.walk import Walk
-from xeemu.frontends.tree import Call, Function, Variable
+from xeemu.frontends.tree import Call, Variable
 from xeemu.frontends.values import Data, Either, Null, Number, Pointing, Value
 from xeemu.language import divergence
 from xeemu.language.memory import Memory
@@ -70,7 +71,7 @@ def _meet(walk: Walk, arguments: Sequence[Value], masks: Sequence[Data]) -> None
       arguments: pointers and numbers.
       masks: where other arguments are one thing, and not another.
     """
-    differing = [values.index(n) for a in arguments for n in values.leaves(a) if values.index(n).ndim]
+    differing = [values.index(n) for a in arguments for n in composites.leaves(a) if values.index(n).ndim]
     mask = walk.where
     if not differing and not masks and (mask is None or not mask.ndim):
         return
@@ -83,7 +84,7 @@ def _greatest(walk: Walk, data: Data) -> Data:
     """The greatest of the active work-items' integers."""
     least = np.iinfo(data.dtype).min
     if walk.where is not None:
-        data = values.select(walk.where, data, data.dtype.type(least))
+        data = composites.select(walk.where, data, data.dtype.type(least))
     return divergence.most(data)
 
 

@@ -9,6 +9,7 @@ import functools
 from collections.abc import Iterable
 
 from xeemu.frontends import tree, types
+from xeemu.frontends.functions import Function
 from xeemu.frontends.tree import (
     Assignment,
     Binary,
@@ -16,7 +17,6 @@ from xeemu.frontends.tree import (
     Cast,
     Choice,
     Expression,
-    Function,
     Initializer,
     Member,
     Name,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from xeemu.frontends import arithmetic, types, values
+from xeemu.frontends import arithmetic, composites, types, values
 from xeemu.frontends.lowering import addresses, calls, effects, places, pointers, truths, unions
 from xeemu.frontends.lowering.walk import Binding, Walk
 from xeemu.frontends.tree import (
@@ -232,7 +232,7 @@ def _choice(walk: Walk, node: Choice) -> Value:
             mask = where if then else values.negation(where)
             walk.under(mask, lambda side=side: found.append(walk.evaluate(side)))  # type: ignore[misc]
     chosen = [arithmetic.converted(value, node.type) for value in found]
-    return values.selected(where, *chosen) if len(chosen) == 2 else chosen[0] if chosen else Null(node.type)
+    return composites.selected(where, *chosen) if len(chosen) == 2 else chosen[0] if chosen else Null(node.type)
 
 
 def _choice_of_vectors(walk: Walk, node: Choice, condition: Components) -> Value:
@@ -243,7 +243,7 @@ def _choice_of_vectors(walk: Walk, node: Choice, condition: Components) -> Value
     assert isinstance(b, Components)
     negative = [arithmetic.binary("<", n, values.constant(0, n.type), types.INT) for n in condition.items]
     masks = [values.truth(n) for n in negative]  # type: ignore[arg-type]
-    items = [values.selected(m, x, y) for m, x, y in zip(masks, a.items, b.items, strict=True)]
+    items = [composites.selected(m, x, y) for m, x, y in zip(masks, a.items, b.items, strict=True)]
     return Components(node.type, tuple(items))  # type: ignore[arg-type]
 
 
@@ -281,7 +281,7 @@ def _initializer(walk: Walk, node: Initializer) -> Value:
     of = node.type
     match of:
         case types.Vector(element=element, count=count):
-            numbers = [n for item in node.items for n in values.leaves(walk.evaluate(item))]
+            numbers = [n for item in node.items for n in composites.leaves(walk.evaluate(item))]
             numbers = numbers * count if len(numbers) == 1 else numbers
             full = [*numbers, *[values.constant(0, element)] * (count - len(numbers))]
             return Components(of, tuple(values.converted(n, element) for n in full))

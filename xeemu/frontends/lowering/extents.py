@@ -10,9 +10,10 @@ import functools
 import numpy as np
 
 from xeemu.frontends import types, values
+from xeemu.frontends.functions import Function
 from xeemu.frontends.lowering import effects
 from xeemu.frontends.lowering.walk import Walk
-from xeemu.frontends.tree import Cast, Expression, Function, Member, Name, Subscript
+from xeemu.frontends.tree import Cast, Expression, Member, Name, Subscript
 from xeemu.frontends.values import Number
 from xeemu.language.interface import Extent
 

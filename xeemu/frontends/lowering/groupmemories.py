@@ -3,9 +3,10 @@
 from collections.abc import Callable
 
 from xeemu.frontends import types, values
+from xeemu.frontends.functions import Function
 from xeemu.frontends.lowering import effects, memories
 from xeemu.frontends.lowering.walk import Walk
-from xeemu.frontends.tree import Call, Function
+from xeemu.frontends.tree import Call
 from xeemu.frontends.values import Pointing, Value
 
 _NAME = "group_memory"

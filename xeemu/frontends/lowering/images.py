@@ -13,7 +13,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.errors import KernelArgumentError
-from xeemu.frontends import opaques, samplers, types, values
+from xeemu.frontends import composites, opaques, samplers, types, values
 from xeemu.frontends.lowering.sampling import Tap, layer, taps
 from xeemu.frontends.lowering.walk import Walk
 from xeemu.frontends.samplers import Sampler
@@ -96,7 +96,7 @@ def _checked(walk: Walk, node: Call) -> Image:
 
 def _coordinates(walk: Walk, node: Expression, image: Image) -> list[jax.Array]:
     """The coordinates, in the order of the memory's axes."""
-    numbers = values.leaves(walk.evaluate(node))[: len(image.shape)]
+    numbers = composites.leaves(walk.evaluate(node))[: len(image.shape)]
     data = [values.exact(n) if n.type.is_float else values.index(n) for n in numbers]
     return [jnp.asarray(d) for d in reversed(data)]
 
@@ -208,7 +208,7 @@ def _write(walk: Walk, node: Call, used: bool) -> Value:
     if len(node.arguments) > 3:
         raise walk.refuse(f"{node.name} of a level of detail; images have no mipmaps here, leave the argument out")
     index = _coordinates(walk, node.arguments[1], image)
-    colour = values.leaves(walk.evaluate(node.arguments[2]))[: image.channels or 1]
+    colour = composites.leaves(walk.evaluate(node.arguments[2]))[: image.channels or 1]
     elements = [jnp.asarray(_element_of(n, image.dtype)) for n in colour]
     whole = [e if e.ndim else lax.broadcast(e, walk.shape) for e in elements]
     data = whole[0] if image.channels is None else jnp.stack(whole, -1)

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from xeemu.frontends import opaques, types, values
+from xeemu.frontends import composites, opaques, types, values
+from xeemu.frontends.functions import Function, Program
 from xeemu.frontends.lowering import (
     constants,
     effects,
@@ -29,12 +30,10 @@ from xeemu.frontends.tree import (
     Call,
     Choice,
     Declaration,
-    Function,
     If,
     Loop,
     Member,
     Name,
-    Program,
     Subscript,
     Switch,
     Variable,
@@ -158,11 +157,11 @@ def _value(of: types.Type, given: Any) -> Value:
         case Scalar():
             return _number(of, given)
         case types.Vector(element=inner, count=count):
-            return values.assembled(of, [_number(inner, x) for x in np.asarray(given).ravel()[:count]])
+            return composites.assembled(of, [_number(inner, x) for x in np.asarray(given).ravel()[:count]])
         case types.Record():
             numbers = constants.held(of, given)
             scalars = [s for _, s in types.scalars(of)]
-            return values.assembled(of, [_number(s, x) for s, x in zip(scalars, numbers, strict=True)])
+            return composites.assembled(of, [_number(s, x) for s, x in zip(scalars, numbers, strict=True)])
     return values.constant(given.bits, types.UINT)  # a sampler, as the source's constants write it
 
 

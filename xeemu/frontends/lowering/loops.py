@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.frontends import values
+from xeemu.frontends import composites, values
 from xeemu.frontends.lowering import carrying, counting, effects, endless, headers, truths
 from xeemu.frontends.lowering.counting import Companion, Counter
 from xeemu.frontends.lowering.walk import NOBODY, Binding, Jumps, Key, Walk
@@ -131,7 +131,7 @@ def _written_out(walk: Walk, node: Loop, sequence: counting.Sequence) -> None:
         if leaving.broken is not before:
             new = values.conjunction(leaving.broken, values.negation(before))
             assert new is not None
-            stopped = values.selected(new, value, stopped)
+            stopped = composites.selected(new, value, stopped)
         if walk.dead:
             break
         for step in sequence.others:
@@ -139,7 +139,7 @@ def _written_out(walk: Walk, node: Loop, sequence: counting.Sequence) -> None:
     walk.frame.jumps.pop()
     gone = walk.frame.returned is not returned
     walk.live = values.conjunction(live, values.negation(walk.frame.returned)) if gone else live
-    last = sequence.last if leaving.broken is NOBODY else values.selected(leaving.broken, stopped, sequence.last)
+    last = sequence.last if leaving.broken is NOBODY else composites.selected(leaving.broken, stopped, sequence.last)
     walk.bindings[sequence.key] = binding
     if not walk.dead:
         walk.assign(sequence.key, last)
@@ -231,7 +231,7 @@ def _most(walk: Walk, counter: Counter) -> jax.Array:
     trips = counting.trips(counter)
     data = values.index(trips)
     if data.ndim and walk.where is not None:
-        data = values.select(walk.where, data, data.dtype.type(0))
+        data = composites.select(walk.where, data, data.dtype.type(0))
     return divergence.most(data) if data.ndim else jnp.asarray(data)
 
 

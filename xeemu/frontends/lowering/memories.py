@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.frontends import arithmetic, types, values
+from xeemu.frontends import arithmetic, composites, types, values
 from xeemu.frontends.lowering.walk import Layout, Walk
 from xeemu.frontends.tree import Variable
 from xeemu.frontends.types import Scalar, Type
@@ -140,11 +140,11 @@ def load(walk: Walk, pointer: Pointing, of: Type) -> Value:
     held = walk.layouts[pointer.memory].element
     if isinstance(of, types.Vector) and of.element.size == held.size:
         raw = _raw(walk, pointer, of.count)
-        return values.assembled(of, [_as(held, x, of.element) for x in raw])
+        return composites.assembled(of, [_as(held, x, of.element) for x in raw])
     if not isinstance(of, Scalar):
         parts = [(further(walk, pointer, offset, part), part) for offset, part in _accessed(of)]
-        numbers = [n for place, part in parts for n in values.leaves(load(walk, place, part))]
-        return values.assembled(of, numbers)
+        numbers = [n for place, part in parts for n in composites.leaves(load(walk, place, part))]
+        return composites.assembled(of, numbers)
     if of.size < held.size:
         raise Retrace(pointer.memory, of.size)
     if of.size == held.size:
@@ -210,19 +210,19 @@ def store(walk: Walk, pointer: Pointing, value: Value, of: Type) -> None:
     """Stores a value of a type where a pointer points to."""
     if isinstance(of, types.Pointer) and walk.layouts[pointer.memory].space == "private":
         return  # It is refused where it is loaded, if that is ever done.
-    if isinstance(of, types.Pointer) or len(values.leaves(value)) > len(types.scalars(of)):
+    if isinstance(of, types.Pointer) or len(composites.leaves(value)) > len(types.scalars(of)):
         raise _pointer_in(walk, pointer, "stored to")
     layout = walk.layouts[pointer.memory]
     if layout.space == "constant":
         raise walk.refuse(f"{layout.name} is constant, and is stored to; make it a __global pointer")
     held = layout.element
     if isinstance(of, types.Vector) and of.element.size == held.size:
-        _write(walk, pointer, [_bits(n, held) for n in values.leaves(value)])
+        _write(walk, pointer, [_bits(n, held) for n in composites.leaves(value)])
     elif not isinstance(of, Scalar):
-        leaves = iter(values.leaves(value))
+        leaves = iter(composites.leaves(value))
         for offset, part in _accessed(of):
             numbers = [next(leaves) for _ in types.scalars(part)]
-            store(walk, further(walk, pointer, offset, part), values.assembled(part, numbers), part)
+            store(walk, further(walk, pointer, offset, part), composites.assembled(part, numbers), part)
     elif of.size < held.size:
         raise Retrace(pointer.memory, of.size)
     else:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from xeemu.frontends import arithmetic, types, values
+from xeemu.frontends import arithmetic, composites, types, values
 from xeemu.frontends.lowering import unions
 from xeemu.frontends.values import Components, Data, Elements, Fields, Handle, Null, Number, Value
 
@@ -48,7 +48,7 @@ def put(value: Value, path: tuple[Any, ...], part: Value) -> Value:
         case Elements(type=of_array, items=items) if isinstance(step, int):
             return Elements(of_array, tuple(put(x, rest, part) if k == step else x for k, x in enumerate(items)))
         case Elements(type=of_array, items=items):
-            changed = [values.selected(_is(step, k), put(x, rest, part), x) for k, x in enumerate(items)]
+            changed = [composites.selected(_is(step, k), put(x, rest, part), x) for k, x in enumerate(items)]
             return Elements(of_array, tuple(changed))
         case Components(type=vector, items=lanes):
             return Components(vector, _exchanged(lanes, step, rest, part))
@@ -59,7 +59,7 @@ def element_of(items: tuple[Value, ...], at: Number) -> Value:
     """An element of an array in registers; beyond its end the first one."""
     found = items[0]
     for k, item in enumerate(items[1:], 1):
-        found = values.selected(_is(at, k), item, found)
+        found = composites.selected(_is(at, k), item, found)
     return found
 
 

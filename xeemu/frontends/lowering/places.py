@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any, TypeAlias
 
-from xeemu.frontends import arithmetic, types, values
+from xeemu.frontends import arithmetic, composites, types, values
 from xeemu.frontends.lowering import constants, extents, memories, nulls, parts, registers, statics, unions
 from xeemu.frontends.lowering.walk import Key, Walk
 from xeemu.frontends.tree import Binary, Braced, Cast, Evaluate, Expression, Member, Name, Subscript, Swizzle, Unary
@@ -225,7 +225,7 @@ def _event(walk: Walk, pointer: Address, by: Number) -> Value:
     for k, one in reversed(list(enumerate(each[:-1]))):
         at = arithmetic.binary("==", by, values.constant(k - first, by.type), types.INT)
         assert isinstance(at, Number)
-        found = values.selected(values.truth(at), one, found)
+        found = composites.selected(values.truth(at), one, found)
     return found
 
 
@@ -334,7 +334,7 @@ def read(walk: Walk, spot: Spot) -> Value:
             second = found.pop() if found else None
             if first is None or second is None:
                 return first or second or Null(types.VOID)
-            return values.selected(condition, first, second)
+            return composites.selected(condition, first, second)
 
 
 def _check_given(walk: Walk, key: Key) -> None:
@@ -355,7 +355,7 @@ def write(walk: Walk, spot: Spot, value: Value) -> None:
             memories.store(walk, pointer, value, pointer.type.pointee)
         case Lanes(pointer, vector, components):
             element = vector.element
-            for k, number in zip(components, values.leaves(value), strict=True):
+            for k, number in zip(components, composites.leaves(value), strict=True):
                 memories.store(walk, memories.further(walk, pointer, k * element.size, element), number, element)
         case Chosen(condition, a, b):
             walk.under(condition, lambda: write(walk, a, value))

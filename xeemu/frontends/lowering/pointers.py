@@ -1,6 +1,6 @@
 """Pointers: their sums, differences and comparisons."""
 
-from xeemu.frontends import arithmetic, types, values
+from xeemu.frontends import arithmetic, composites, types, values
 from xeemu.frontends.lowering import addresses, memories, nulls, places, truths
 from xeemu.frontends.lowering.constants import Table
 from xeemu.frontends.lowering.walk import Walk
@@ -27,7 +27,7 @@ def _related(walk: Walk, node: Binary, a: Value, b: Value) -> Value:
         # Pointers into different memories have no distance: nobody asks for it.
         found = [_related(walk, node, x, y) for x, y in pairs if node.op in ("==", "!=") or _has_distance(x, y)]
         if found:
-            return values.selected(either.condition, *found) if len(found) == 2 else found[0]
+            return composites.selected(either.condition, *found) if len(found) == 2 else found[0]
     if _has_distance(a, b):
         return _distance(walk, node, a, b)
     if node.op not in ("==", "!="):
@@ -49,7 +49,7 @@ def _has_distance(a: Value, b: Value) -> bool:
         case Table(), Table():
             return a.numbers is b.numbers
         case Address(path=(*_, Number())), Address(path=(*_, Number())):
-            return (a.variable, values.steady(a.path)) == (b.variable, values.steady(b.path))
+            return (a.variable, composites.steady(a.path)) == (b.variable, composites.steady(b.path))
     return False
 
 
@@ -64,7 +64,7 @@ def _distance(walk: Walk, node: Binary, a: Value, b: Value) -> Value:
 
 
 def _offset(pointer: Value | Table) -> Number:
-    return pointer.offset if isinstance(pointer, Table) else values.leaves(pointer)[-1]
+    return pointer.offset if isinstance(pointer, Table) else composites.leaves(pointer)[-1]
 
 
 def _step_size(walk: Walk, pointer: Value | Table) -> int:
@@ -87,5 +87,5 @@ def _is_same(walk: Walk, a: Value, b: Value) -> Data:
     if isinstance(a, Pointing) and isinstance(b, Pointing):
         return values.np.bool_(nulls.is_null(walk, a) and nulls.is_null(walk, b))
     if isinstance(a, Address) and isinstance(b, Address):
-        return values.np.bool_((a.variable, values.steady(a.path)) == (b.variable, values.steady(b.path)))
+        return values.np.bool_((a.variable, composites.steady(a.path)) == (b.variable, composites.steady(b.path)))
     return values.np.bool_(False)

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.frontends import arithmetic, types, values
+from xeemu.frontends import arithmetic, composites, types, values
 from xeemu.frontends.lowering import constants
 from xeemu.frontends.lowering.walk import Key, Walk
 from xeemu.frontends.texts import Argument, Piece, Pieces
@@ -88,7 +88,7 @@ def _argument(walk: Walk, node: Expression) -> tuple[Argument, list[Any]]:
     if isinstance(value, Pointing):
         offset = values.converted(value.offset, INT)
         return Argument(walk.layouts[value.memory].name, INT, (_known(offset),)), _words(offset)
-    numbers = [_widened(n) for n in values.leaves(value)]
+    numbers = [_widened(n) for n in composites.leaves(value)]
     if not numbers:
         return Argument("(pointer)"), []
     return Argument("", numbers[0].type, tuple(map(_known, numbers))), [w for n in numbers for w in _words(n)]

@@ -11,6 +11,7 @@ import functools
 from collections.abc import Iterator
 
 from xeemu.frontends import types
+from xeemu.frontends.functions import Function
 from xeemu.frontends.lowering import effects
 from xeemu.frontends.lowering.walk import Key, Walk
 from xeemu.frontends.tree import (
@@ -20,7 +21,6 @@ from xeemu.frontends.tree import (
     Constant,
     Declaration,
     Expression,
-    Function,
     Initializer,
     Loop,
     Name,

@@ -1,6 +1,6 @@
 """Statements: carried out one after the other, one rule for each kind."""
 
-from xeemu.frontends import arithmetic, types, values
+from xeemu.frontends import arithmetic, composites, types, values
 from xeemu.frontends.lowering import branches, loops, memories, registers, truths
 from xeemu.frontends.lowering.walk import NOBODY, Jumps, Walk
 from xeemu.frontends.tree import (
@@ -134,7 +134,7 @@ def _return(walk: Walk, node: Return) -> None:
     if node.value is not None:
         value = arithmetic.converted(walk.evaluate(node.value), frame.function.result)
         if frame.result is not None and walk.live is not None:
-            value = values.selected(walk.live, value, frame.result)
+            value = composites.selected(walk.live, value, frame.result)
         frame.result = value
     frame.returned = values.disjunction(frame.returned, walk.leave())
 

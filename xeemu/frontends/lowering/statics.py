@@ -12,9 +12,10 @@ import numpy as np
 
 from xeemu.errors import KernelError
 from xeemu.frontends import types
+from xeemu.frontends.functions import Function, Program
 from xeemu.frontends.lowering import constants, effects, memories
 from xeemu.frontends.lowering.walk import Layout, Walk
-from xeemu.frontends.tree import Declaration, Function, Name, Program, Variable
+from xeemu.frontends.tree import Declaration, Name, Variable
 from xeemu.language.memory import Memory
 
 

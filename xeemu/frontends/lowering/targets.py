@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from jax import lax
 
-from xeemu.frontends import types, values
+from xeemu.frontends import composites, types, values
 from xeemu.frontends.lowering.constants import Table
 from xeemu.frontends.values import Address, Either, Null, Number, Pointing, Value
 
@@ -36,7 +36,7 @@ def _name(target: Value) -> Any:
         case Pointing(memory=memory):
             return "memory", memory
         case Address(variable=variable, path=path):
-            return "variable", variable, values.steady(path)
+            return "variable", variable, composites.steady(path)
         case Table(type=inner, numbers=numbers):
             return "constant", id(numbers), inner
     return type(target).__name__
@@ -44,7 +44,7 @@ def _name(target: Value) -> Any:
 
 def offsets(target: Value) -> list[Number]:
     """Where in its target a pointer points to, as int32."""
-    found = [target.offset] if isinstance(target, Table) else values.leaves(target)
+    found = [target.offset] if isinstance(target, Table) else composites.leaves(target)
     return [Number(types.INT, values.index(n), n.interval) for n in found]
 
 
@@ -53,7 +53,7 @@ def numbers(pointer: Value, among: Sequence[Value]) -> list[Number]:
     if isinstance(pointer, Either):
         sides = [numbers(side, among) for side in (pointer.then, pointer.otherwise)]
         pairs = zip(*sides, strict=True)
-        return [values.selected(pointer.condition, a, b) for a, b in pairs]  # type: ignore[misc]
+        return [composites.selected(pointer.condition, a, b) for a, b in pairs]  # type: ignore[misc]
     at = place(pointer, among)
     found = [] if len(among) < 2 else [values.constant(at or 0, types.INT)]
     for k, target in enumerate(among):
@@ -85,4 +85,4 @@ def pointer(among: Sequence[Value], given: Sequence[Number], of_type: types.Poin
 def _moved(target: Value, at: Sequence[Number]) -> Value:
     if isinstance(target, Table):
         return Table(target.type, target.numbers, at[0])  # type: ignore[return-value]
-    return values.rebuilt(target, at)
+    return composites.rebuilt(target, at)

@@ -10,9 +10,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from xeemu.frontends.functions import Function
 from xeemu.frontends.lowering import effects
 from xeemu.frontends.lowering.walk import Walk
-from xeemu.frontends.tree import Call, Function
+from xeemu.frontends.tree import Call
 from xeemu.frontends.values import Data
 
 COPIES = ("async_work_group_copy", "async_work_group_strided_copy")

@@ -1,6 +1,6 @@
 """Truths: where values count as true: numbers that are not 0, and pointers that are not null."""
 
-from xeemu.frontends import values
+from xeemu.frontends import composites, values
 from xeemu.frontends.lowering import nulls
 from xeemu.frontends.lowering.walk import Walk
 from xeemu.frontends.values import Data, Either, Null, Number, Pointing, Value
@@ -17,5 +17,5 @@ def of(walk: Walk, value: Value) -> Data:
         case Pointing():
             return values.np.bool_(not nulls.is_null(walk, value))
         case Either(condition=condition, then=a, otherwise=b):
-            return values.select(condition, of(walk, a), of(walk, b))
+            return composites.select(condition, of(walk, a), of(walk, b))
     return values.np.bool_(True)

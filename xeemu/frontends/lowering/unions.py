@@ -7,8 +7,9 @@ from collections.abc import Mapping
 
 from xeemu.frontends import types
 from xeemu.frontends.builtins.reinterpretation import reinterpreted
+from xeemu.frontends.composites import leaves
 from xeemu.frontends.types import Record, Scalar, Type, Vector
-from xeemu.frontends.values import Components, Fields, Number, Value, leaves
+from xeemu.frontends.values import Components, Fields, Number, Value
 
 
 def held(of: Record) -> types.Field:

@@ -13,9 +13,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.frontends import refusals, types, values
+from xeemu.frontends import composites, refusals, types, values
+from xeemu.frontends.functions import Function, Program
 from xeemu.frontends.lowering import sites
-from xeemu.frontends.tree import Expression, Function, Program, SourceLocation, Statement, Variable
+from xeemu.frontends.tree import Expression, SourceLocation, Statement, Variable
 from xeemu.frontends.values import Data, Null, Value
 from xeemu.language import divergence
 from xeemu.language.memory import Memory
@@ -246,7 +247,7 @@ class Walk:
         old = self.bindings[key]
         if not self._is_whole(key, old) and self.live is not None:
             with jax.named_scope(divergence.MERGE):
-                value = values.selected(self.live, value, old.value)
+                value = composites.selected(self.live, value, old.value)
         self.bindings[key] = dataclasses.replace(old, value=value)
 
     def is_whole(self, key: Key) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import jax
 import numpy as np
 
-from xeemu.frontends import values
+from xeemu.frontends import composites, values
 from xeemu.frontends.lowering.walk import Walk
 from xeemu.frontends.tree import Call
 from xeemu.frontends.types import Scalar
@@ -35,7 +35,7 @@ def _of_unknown(walk: Walk, node: Call, asked: Number) -> Value:
     index = values.index(asked)
     for d in range(3):
         of_this = values.lifted(np.equal, jax.lax.eq, index, index.dtype.type(d))
-        found = values.selected(of_this, _in_dimension(walk, node.name, d, _type(node)), found)
+        found = composites.selected(of_this, _in_dimension(walk, node.name, d, _type(node)), found)
     return found
 
 

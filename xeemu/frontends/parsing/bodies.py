@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 
 from xeemu.errors import KernelError
 from xeemu.frontends import refusals, tree, types
+from xeemu.frontends.functions import Function
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.parsing.layouts import Layouts
 from xeemu.frontends.parsing.printed import Printed
-from xeemu.frontends.tree import Expression, Function, SourceLocation, Variable
+from xeemu.frontends.tree import Expression, SourceLocation, Variable
 from xeemu.frontends.types import Type
 
 _FRAMES_LEFT = 80

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from xeemu.errors import KernelError
 from xeemu.frontends import refusals, tree
+from xeemu.frontends.functions import Function
 from xeemu.frontends.parsing import clang, initializers, layouts, statements
 from xeemu.frontends.parsing.bodies import Body
 from xeemu.frontends.parsing.clang import Cursor
@@ -13,7 +14,7 @@ from xeemu.frontends.parsing.integers import integers
 from xeemu.frontends.parsing.layouts import Layouts
 from xeemu.frontends.parsing.printed import Lost, Printed
 from xeemu.frontends.parsing.recursion import refuse_recursion
-from xeemu.frontends.tree import Function, SourceLocation, Variable
+from xeemu.frontends.tree import SourceLocation, Variable
 from xeemu.frontends.types import VOID, Opaque, Type
 
 _Read = TypeVar("_Read")

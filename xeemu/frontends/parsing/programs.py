@@ -1,4 +1,4 @@
-"""Reading: OpenCL C, a file or a text, as a `tree.Program`."""
+"""Reading: OpenCL C, a file or a text, as a `functions.Program`."""
 
 import hashlib
 import linecache
@@ -6,10 +6,10 @@ import os
 from collections.abc import Sequence
 
 from xeemu.errors import KernelArgumentError
+from xeemu.frontends.functions import Program
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing import options as build_options
 from xeemu.frontends.parsing.definitions import Definitions
-from xeemu.frontends.tree import Program
 
 
 def program(path_or_text: str | os.PathLike[str], options: str | Sequence[str] = "", std: str | None = None) -> Program:

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from xeemu.frontends import refusals
-from xeemu.frontends.tree import Function, SourceLocation
+from xeemu.frontends.functions import Function
+from xeemu.frontends.tree import SourceLocation
 
 
 def refuse_recursion(kernel: Function, calls: Mapping[Function, Mapping[Function, SourceLocation]]) -> None:

@@ -12,13 +12,13 @@ from xeemu.errors import Error
 from xeemu.frontends import binding, types
 from xeemu.frontends.cplusplus.instances import Instances
 from xeemu.frontends.cplusplus.submissions import Submission, submissions
+from xeemu.frontends.functions import Program
 from xeemu.frontends.lowering import effects
 from xeemu.frontends.sycl import arguments, entries, naming, parameters, plans, ranges
 from xeemu.frontends.sycl.arguments import Signature
 from xeemu.frontends.sycl.entries import Entry
 from xeemu.frontends.sycl.parameters import Parameter
 from xeemu.frontends.sycl.plans import Plan
-from xeemu.frontends.tree import Program
 from xeemu.language.dialect import SYCL_CPP
 from xeemu.language.kernel import Kernel
 from xeemu.plurals import counted

@@ -12,11 +12,11 @@ from xeemu.frontends.cplusplus.closures import Closure
 from xeemu.frontends.cplusplus.instances import Instances
 from xeemu.frontends.cplusplus.options import is_header
 from xeemu.frontends.cplusplus.submissions import Submission
+from xeemu.frontends.functions import Function
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.sycl import attributes, copyable, parameters
 from xeemu.frontends.sycl.parameters import Parameter
-from xeemu.frontends.tree import Function
 
 Parts: TypeAlias = Callable[[tree.Expression, Sequence[tree.Variable]], tuple[tree.Expression, Sequence[tree.Variable]]]
 

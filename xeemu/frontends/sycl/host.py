@@ -14,6 +14,7 @@ from xeemu.errors import Error
 from xeemu.frontends import types
 from xeemu.frontends.cplusplus import specializations, submissions
 from xeemu.frontends.cplusplus.instances import Instances
+from xeemu.frontends.functions import Function
 from xeemu.frontends.hosting import captures, intrinsics, layouts, ranges, statements
 from xeemu.frontends.hosting.captures import Leaf
 from xeemu.frontends.hosting.machine import Exhausted, Machine, Stopped
@@ -21,7 +22,7 @@ from xeemu.frontends.hosting.memories import LOCAL, Memory, Nowhere
 from xeemu.frontends.hosting.queues import Queues
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.sycl import parameters
-from xeemu.frontends.tree import Function, SourceLocation, Variable
+from xeemu.frontends.tree import SourceLocation, Variable
 from xeemu.frontends.types import Pointer, Record, Scalar, Vector
 from xeemu.language.local import Local
 
