@@ -5,7 +5,6 @@ import collections
 import contextlib
 import dataclasses
 import json
-import os
 import sys
 import textwrap
 import time
@@ -33,6 +32,7 @@ from xeemu.commands.notation import UsageError
 from xeemu.commands.targets import KernelOptions, SweepOptions
 from xeemu.devices import description
 from xeemu.devices.device import Device
+from xeemu.faults.exchange import Refusal
 from xeemu.kernels import litmus as litmus_tests
 from xeemu.kernels.example import Example
 from xeemu.launching.arguments import DEFAULT_DEVICE
@@ -49,8 +49,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
       arguments: the words after `xeemu`; by default the process's own.
     """
+    with (
+        contextlib.redirect_stdout(terminal.unread(sys.stdout)),
+        contextlib.redirect_stderr(terminal.unread(sys.stderr)),
+    ):
+        return _carried_out(sys.argv[1:] if arguments is None else arguments)
+
+
+def _carried_out(words: Sequence[str]) -> int:
     commands = parser.build(_COMMANDS)
-    given = commands.parse_args(parser.joined(sys.argv[1:] if arguments is None else arguments))
+    given = commands.parse_args(parser.joined(words))
     if given.named is None:
         commands.print_help()
         return 0
@@ -63,10 +71,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refused(f"error: {error}")
     except (MemoryError, jax.errors.JaxRuntimeError) as error:
         return _refused(f"error: this machine cannot run it: {error}")
-    except BrokenPipeError:
-        # Who read the output has enough of it; without this, Python would complain as it exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except KeyboardInterrupt:
         return _INTERRUPTED
     return code
@@ -204,28 +208,60 @@ def _diff(given: argparse.Namespace) -> int:
 
 
 def _check(given: argparse.Namespace) -> int:
-    example = _target(given, _kernel_options(given)).example
-    size = example.sized(given.size)
+    if given.list is None:
+        return _told_of_checks([_checked_or_refused(given, given)], given)
+    if given.name is not None or given.html:
+        raise UsageError("--list names the kernels, a line each: leave out the name and --html")
+    return _told_of_checks([_checked_or_refused(one, given) for one in parser.listed_checks(given.list)], given)
+
+
+def _checked_or_refused(one: argparse.Namespace, given: argparse.Namespace) -> checks.Outcome:
+    """One kernel checked and told, if it is told as text; one that is refused is told in any case."""
+    try:
+        done = _checked(one, given)
+    except (xe.Error, UsageError) as error:
+        if given.list is None and _format(given) == "text":
+            raise
+        code = f" ({error.code})" if isinstance(error, xe.Error) else ""
+        _refused(f"{one.name}: error{code}: {error}" if given.list else f"error{code}: {error}")
+        return Refusal(str(error))
+    if given.write_baseline:
+        printing.say(checks.written(done, given.write_baseline), sys.stderr)
+    return done
+
+
+def _checked(one: argparse.Namespace, given: argparse.Namespace) -> checks.Checked:
+    example = _target(one, _kernel_options(one)).example
+    size = example.sized(one.size)
     nd_range = example.nd_range(size)
-    launch = xe.check(example.kernel, nd_range, device=given.device, max_iterations=given.max_iterations)
+    launch = xe.check(example.kernel, nd_range, device=one.device, max_iterations=one.max_iterations)
     with phase(f"{example.name}: checking"):
         _, findings = launch(*example.inputs(size), **example.static)
     with _writing():
-        left = checks.settled(findings, given, example)
-    format_ = "json" if given.json else given.format
-    if format_ == "text":
-        device = xe.device(given.device)
+        done = checks.settled(findings, given, example)
+    if _format(given) == "text":
+        device = xe.device(one.device)
         launched = printing.launch_text(example.kernel, nd_range, device)
-        told = checks.told(left, findings, given, example.kernel.name)
-        printing.say(f"{example.name}: {launched}, device {device.name}\n\n{told}\n")
+        printing.say(f"{example.name}: {launched}, device {device.name}\n\n{checks.told(done, given)}\n")
         printing.print_sites("proved", findings.proved)
         printing.print_sites("watched", findings.watched)
-    else:
-        print(checks.formatted(left, format_), end="")
-    _print_others(example.kernel, nd_range, format_ != "text")
-    if given.write_baseline:
-        printing.say(checks.written(findings, given.write_baseline, example.kernel.name), sys.stderr)
-    return _FOUND if checks.failing(left, given) else 0
+        _print_others(example.kernel, nd_range, data=False)
+        if given.list:
+            printing.say("")
+    return done
+
+
+def _format(given: argparse.Namespace) -> str:
+    return "json" if given.json else given.format
+
+
+def _told_of_checks(outcomes: Sequence[checks.Outcome], given: argparse.Namespace) -> int:
+    """Prints what was found where a program is to read it, and gives the exit code."""
+    if (form := _format(given)) != "text":
+        print(checks.formatted(outcomes, given, form), end="")
+    if any(isinstance(outcome, Refusal) for outcome in outcomes):
+        return _REFUSED
+    return _FOUND if any(isinstance(o, checks.Checked) and checks.failing(o, given) for o in outcomes) else 0
 
 
 def _print_others(kernel: xe.Kernel, nd_range: xe.NDRange, data: bool) -> int:

@@ -4,8 +4,10 @@ import argparse
 import math
 import platform
 import re
+import shlex
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 import jax
@@ -139,7 +141,36 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
     _add_json(parser)
 
 
-def _add_check(parser: argparse.ArgumentParser) -> None:
+def listed_checks(file: str) -> list[argparse.Namespace]:
+    """What each line of a file asks to have checked: words as after `xeemu check`, none after a `#`.
+
+    Raises:
+      UsageError: the file cannot be read, or names nothing.
+    """
+    try:
+        lines = Path(file).read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise notation.UsageError(f"{file} cannot be read: {error.strerror}") from None
+    found = [_listed_check(f"{file}:{k}", words) for k, line in enumerate(lines, 1) if (words := _words(file, k, line))]
+    if not found:
+        raise notation.UsageError(f"{file} names no kernel; write a line each, as after xeemu check")
+    return found
+
+
+def _words(file: str, number: int, line: str) -> list[str]:
+    try:
+        return shlex.split(line, comments=True)
+    except ValueError as error:
+        raise notation.UsageError(f"{file}:{number}: {str(error).lower()}") from None
+
+
+def _listed_check(place: str, words: Sequence[str]) -> argparse.Namespace:
+    parser = _Parser(prog=place, usage="a kernel and its launch, as after xeemu check", add_help=False)
+    _add_checked(parser)
+    return parser.parse_args(joined(words))
+
+
+def _add_checked(parser: argparse.ArgumentParser) -> None:
     _add_target(parser)
     parser.add_argument(
         "--max-iterations",
@@ -147,6 +178,13 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
         default=MAX_ITERATIONS,
         metavar="N",
         help="give up a loop that tests a predicate after so many (default: %(default)s)",
+    )
+
+
+def _add_check(parser: argparse.ArgumentParser) -> None:
+    _add_checked(parser)
+    parser.add_argument(
+        "--list", metavar="FILE", help="check the kernels of this file, each a line of words as they stand here"
     )
     parser.add_argument(
         "--fail-on",
@@ -344,7 +382,7 @@ class _Parser(argparse.ArgumentParser):
         """The words parsed; an option that is not known is told by the command that does not have it."""
         given, unknown = self.parse_known_args(args, namespace)
         if unknown:
-            command = self._commands.get(given.named, self)
+            command = self._commands.get(getattr(given, "named", ""), self)
             command.error(f"unrecognized arguments: {' '.join(unknown)}")
         return given
 
