@@ -180,6 +180,83 @@ def test_what_nobody_uses_goes_but_for_loops_that_may_not_end():
     ]
 
 
+def test_loads_of_what_was_stored_are_slices_of_it():
+    """A step of a reduction; of the memory nothing is left then."""
+
+    @xe.kernel
+    def halved(wg, x, out):
+        lid = wg.local_id()
+        live = lid < 6
+        own = wg.barrier(wg.local(16, jnp.int32).at[lid].set(2 * x[lid], where=lid < 12))
+        both = own.load(lid, where=live) + own.load(lid + 6, where=live)
+        own = wg.barrier(own.at[lid].set(both, where=live))
+        return out.at[lid].set(own.load(5 - lid, where=live))
+
+    assert text(halved, pipeline.NAMES[-1]) == [
+        "v1:i32[16] = local_id 0",
+        "v2:i32[16] = load x[v1]",
+        "v3:i32[16] = 2 * v2",
+        "v4:i32[12] = slice v3",
+        "v5:i32[6] = slice v4",
+        "v6:i32[16] = pad v5, 0",
+        "v7:i32[12] = slice v3",
+        "v8:i32[6] = slice v7",
+        "v9:i32[16] = pad v8, 0",
+        "v10:i32[16] = v6 + v9",
+        "v11:i32[6] = slice v10",
+        "v12:i32[6] = rev v11",
+        "v13:i32[16] = pad v12, 0",
+        "store out[v1] v13",
+        "return out",
+    ]
+
+
+@pytest.mark.parametrize("meets", ["another store", "a loop", "an atomic update"])
+def test_a_load_stays_where_the_memory_is_needed_after_the_store(meets):
+    @xe.kernel
+    def kernel(wg, x, out):
+        lid = wg.local_id()
+        own = wg.local(16, jnp.int32).at[lid].set(x[lid])
+        if meets == "another store":
+            own = own.at[x[lid] % 16].set(1)
+        elif meets == "a loop":
+            own = lax.fori_loop(0, 3, lambda k, m: m.at[lid].set(m[lid ^ k]), own)
+        else:
+            own = own.atomic[0].add(1)
+        return out.at[lid].set(wg.barrier(own)[lid])
+
+    assert text(kernel, "forward_stores") == text(kernel, before("forward_stores"))
+
+
+def test_what_loops_carry_for_nobody_goes():
+    """A memory that each iteration fills anew, and a sum that only it is made of."""
+
+    @xe.kernel
+    def kernel(wg, x, out):
+        lid = wg.local_id()
+
+        def turn(k, carried):
+            own, _, unused = carried
+            own = wg.barrier(own.at[lid].set(x[lid + k]))
+            return own, own[15 - lid], unused + k
+
+        return out.at[lid].set(lax.fori_loop(0, 3, turn, (wg.local(16, jnp.int32), lid, 0))[1])
+
+    assert text(kernel, pipeline.NAMES[-1]) == [
+        "v1:i32[16] = local_id 0",
+        "loop 3 times, v2 from 0, v3 from v1:",
+        "  v4:i32 = v2 + 1",
+        "  v5:i32 = i32(v2)",
+        "  v6:i32[16] = v1 + v5",
+        "  v7:i32[16] = load x[v6]",
+        "  v8:i32[16] = rev v7",
+        "  v2 = v4",
+        "  v3 = v8",
+        "store out[v1] v3",
+        "return out",
+    ]
+
+
 @xe.kernel
 def accumulated(wg, x, out):
     """A memory that a loop accesses at one place, under a mask, and that a barrier orders with another one."""

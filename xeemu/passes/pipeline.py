@@ -12,6 +12,7 @@ from xeemu.language.program import Program
 from xeemu.passes.eliminate_dead_code import eliminate_dead_code
 from xeemu.passes.eliminate_scratchpads import eliminate_scratchpads
 from xeemu.passes.facts import Facts
+from xeemu.passes.forward_stores import forward_stores
 from xeemu.passes.inline_calls import inline_calls
 from xeemu.passes.promote_memories import promote_memories
 from xeemu.passes.simplify_divisions import simplify_divisions
@@ -25,6 +26,7 @@ PASSES: tuple[Pass, ...] = (
     simplify_divisions,
     eliminate_scratchpads,
     promote_memories,
+    forward_stores,
     eliminate_dead_code,
 )
 """All of them, in order. Each relies on those before it: after the first one there are no calls."""
