@@ -1,4 +1,4 @@
-"""The command `xeemu`: runs, traces, checks and costs kernels, lists devices. The only module that prints."""
+"""The command `xeemu`: runs, traces, checks and costs kernels, lists devices."""
 
 import argparse
 import collections
@@ -18,6 +18,8 @@ from xeemu import kernels
 from xeemu.commands import (
     checks,
     completion,
+    listed,
+    litmus,
     parser,
     printing,
     programs,
@@ -33,10 +35,8 @@ from xeemu.commands.targets import KernelOptions, SweepOptions
 from xeemu.devices import description
 from xeemu.devices.device import Device
 from xeemu.faults.exchange import Refusal
-from xeemu.kernels import litmus as litmus_tests
 from xeemu.kernels.example import Example
 from xeemu.launching.arguments import DEFAULT_DEVICE
-from xeemu.memory_model.witness import Witness
 from xeemu.plurals import counted
 from xeemu.sweeps.progress import phase
 
@@ -212,7 +212,7 @@ def _check(given: argparse.Namespace) -> int:
         return _told_of_checks([_checked_or_refused(given, given)], given)
     if given.name is not None or given.html:
         raise UsageError("--list names the kernels, a line each: leave out the name and --html")
-    return _told_of_checks([_checked_or_refused(one, given) for one in parser.listed_checks(given.list)], given)
+    return _told_of_checks([_checked_or_refused(one, given) for one in listed.checks(given.list)], given)
 
 
 def _checked_or_refused(one: argparse.Namespace, given: argparse.Namespace) -> checks.Outcome:
@@ -311,33 +311,6 @@ def _completion(given: argparse.Namespace) -> int:
     return 0
 
 
-def _litmus(given: argparse.Namespace) -> int:
-    if given.name is None:
-        for known in litmus_tests.KNOWN.values():
-            text = f"{known.name:22} {known.verdict:10} {known.summary}"
-            print(textwrap.fill(text, printing.WIDTH, subsequent_indent=" " * 34))
-        print("\nxeemu litmus NAME prints the program, its outcomes and an execution that shows the one asked for.")
-        return 0
-    known = litmus_tests.known(given.name)
-    asked = " ".join(f"{name}={value}" for name, value in known.outcome.items())
-    shown = known.test.races[0].witness if known.test.undefined else known.test.witness(**known.outcome)
-    print(f"{known.test}\n")
-    printing.print_labelled("asked", f"{asked}: {known.found}")
-    printing.print_labelled("source", f"{known.source}: {known.verdict}")
-    for execution in known.test.outcomes.values() if given.all else [shown] if shown else []:
-        print(f"\n{execution}")
-    if given.plot is not None:
-        _plot_execution(shown, given.plot)
-    return 0 if known.found == known.verdict else _DIFFERENT
-
-
-def _plot_execution(shown: Witness | None, path: str) -> None:
-    if shown is None:
-        raise UsageError("--plot draws an execution with the outcome that is asked for, and that is forbidden here")
-    figure: Any = xe.plot.execution(shown).figure
-    figure.savefig(path)
-
-
 def _occupancy(given: argparse.Namespace) -> int:
     found = xe.occupancy(
         given.device,
@@ -417,7 +390,7 @@ _COMMANDS: Mapping[str, parser.Command] = {
     "check": _check,
     "diff": _diff,
     "tune": _tune,
-    "litmus": _litmus,
+    "litmus": litmus.carry_out,
     "occupancy": _occupancy,
     "profile": _profile,
     "estimate": _estimate,

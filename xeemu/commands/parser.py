@@ -4,10 +4,8 @@ import argparse
 import math
 import platform
 import re
-import shlex
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NoReturn
 
 import jax
@@ -35,7 +33,7 @@ def build(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
     Args:
       commands: what carries out each command, by its name.
     """
-    parser = _Parser(
+    parser = Parser(
         prog="xeemu",
         description="Runs SYCL work-group kernels as they would run on an Intel Xe GPU, on JAX.",
         epilog=_EXIT_CODES,
@@ -141,36 +139,8 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
     _add_json(parser)
 
 
-def listed_checks(file: str) -> list[argparse.Namespace]:
-    """What each line of a file asks to have checked: words as after `xeemu check`, none after a `#`.
-
-    Raises:
-      UsageError: the file cannot be read, or names nothing.
-    """
-    try:
-        lines = Path(file).read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise notation.UsageError(f"{file} cannot be read: {error.strerror}") from None
-    found = [_listed_check(f"{file}:{k}", words) for k, line in enumerate(lines, 1) if (words := _words(file, k, line))]
-    if not found:
-        raise notation.UsageError(f"{file} names no kernel; write a line each, as after xeemu check")
-    return found
-
-
-def _words(file: str, number: int, line: str) -> list[str]:
-    try:
-        return shlex.split(line, comments=True)
-    except ValueError as error:
-        raise notation.UsageError(f"{file}:{number}: {str(error).lower()}") from None
-
-
-def _listed_check(place: str, words: Sequence[str]) -> argparse.Namespace:
-    parser = _Parser(prog=place, usage="a kernel and its launch, as after xeemu check", add_help=False)
-    _add_checked(parser)
-    return parser.parse_args(joined(words))
-
-
-def _add_checked(parser: argparse.ArgumentParser) -> None:
+def add_checked(parser: argparse.ArgumentParser) -> None:
+    """Adds what says which kernel is checked, and how it is launched."""
     _add_target(parser)
     parser.add_argument(
         "--max-iterations",
@@ -182,7 +152,7 @@ def _add_checked(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_check(parser: argparse.ArgumentParser) -> None:
-    _add_checked(parser)
+    add_checked(parser)
     parser.add_argument(
         "--list", metavar="FILE", help="check the kernels of this file, each a line of words as they stand here"
     )
@@ -372,7 +342,7 @@ def _whole(text: str, least: int) -> int:
     return number
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
     """A parser that tells which command or option is meant by a misspelt one."""
 
     def error(self, message: str) -> NoReturn:
