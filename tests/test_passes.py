@@ -114,6 +114,56 @@ def test_a_quotient_of_what_may_be_negative_is():
     assert text(kernel, "simplify_divisions") == text(kernel, "inline_calls")
 
 
+def test_what_is_computed_twice_is_computed_once_there_or_around_it():
+    """Operations of one memory's version too, until it is stored to."""
+
+    @xe.kernel
+    def kernel(wg, x, out):
+        lid = wg.local_id()
+        start = x[lid + 1] * 2
+
+        def turn(k, total):
+            return total + x[lid + 1] * 2 + x[lid + k] + x[lid + k]
+
+        out = out.at[lid].set(out[lid] + lax.fori_loop(0, 3, turn, start))
+        return out.at[lid].set(out[lid] - x[lid + 1])
+
+    assert text(kernel, "common_subexpressions") == [
+        "v1:i32[16] = local_id 0",
+        "v2:i32[16] = v1 + 1",
+        "v3:i32[16] = load x[v2]",
+        "v4:i32[16] = v3 * 2",
+        "v5:i32[16] = load out[v1]",
+        "loop 3 times, v6 from 0, v7 from v4:",
+        "  v8:i32 = v6 + 1",
+        "  v9:i32[16] = v7 + v4",
+        "  v10:i32 = i32(v6)",
+        "  v11:i32[16] = v1 + v10",
+        "  v12:i32[16] = load x[v11]",
+        "  v13:i32[16] = v9 + v12",
+        "  v14:i32[16] = v13 + v12",
+        "  v6 = v8",
+        "  v7 = v14",
+        "v15:i32[16] = v5 + v7",
+        "store out[v1] v15",
+        "v16:i32[16] = load out[v1]",
+        "v17:i32[16] = v16 - v3",
+        "store out[v1] v17",
+        "return out",
+    ]
+
+
+def test_what_branches_compute_alike_is_computed_in_each():
+    @xe.kernel
+    def kernel(wg, x, out):
+        lid = wg.local_id()
+        more = lax.cond(wg.group_id() > 1, lambda: x[lid] * 3, lambda: x[lid] * 3 + 1)
+        return out.at[lid].set(more)
+
+    assert text(kernel, "common_subexpressions").count("  v5:i32[16] = load x[v1]") == 1
+    assert " ".join(text(kernel, "common_subexpressions")).count("load x[v1]") == 2
+
+
 @xe.kernel
 def neighbours(wg, x, out):
     """The group's elements in local memory, a barrier for it and another one, and a loop that carries both."""
@@ -134,25 +184,25 @@ def test_a_copy_in_local_memory_goes():
     got = text(neighbours, "eliminate_scratchpads")
     assert got[got.index("own = local i32[16]") :] == [
         "own = local i32[16]",
-        "v7:i32[16] = load x[v6]",
+        "v6:i32[16] = load x[v5]",
         "store own[v1] 0",
         "group barrier (own)",
-        "loop 2 times, v8 from 0:",
-        "  v9:i32 = v8 + 1",
-        "  v10:i32 = i32(v8)",
-        "  v11:i32[16] = v1 ^ v10",
-        "  v12:i32[16] = 15 - v1",
-        "  v13:i32 = group_id 0",
-        "  v14:i32 = v13 * 16",
-        "  v15:i32 = 0 + v14",
-        "  v16:i32[16] = broadcast_in_dim v15",
-        "  v17:i32[16] = v12 + v16",
-        "  v18:i32[16] = load x[v17]",
-        "  store own[v11] v18",
+        "loop 2 times, v7 from 0:",
+        "  v8:i32 = v7 + 1",
+        "  v9:i32 = i32(v7)",
+        "  v10:i32[16] = v1 ^ v9",
+        "  v11:i32[16] = 15 - v1",
+        "  v12:i32 = group_id 0",
+        "  v13:i32 = v12 * 16",
+        "  v14:i32 = 0 + v13",
+        "  v15:i32[16] = broadcast_in_dim v14",
+        "  v16:i32[16] = v11 + v15",
+        "  v17:i32[16] = load x[v16]",
+        "  store own[v10] v17",
         "  group barrier (own)",
-        "  v8 = v9",
-        "v19:i32[16] = load own[v1]",
-        "store out[v6] v19",
+        "  v7 = v8",
+        "v18:i32[16] = load own[v1]",
+        "store out[v5] v18",
         "return out",
     ]
 
@@ -275,25 +325,22 @@ def accumulated(wg, x, out):
 def test_a_memory_that_a_loop_accesses_at_one_place_is_a_value_in_it():
     got = text(accumulated, "promote_memories")
     loop = next(k for k, row in enumerate(got) if row.startswith("loop"))
-    assert got[loop - 2 : loop + 18] == [
+    assert got[loop - 2 : loop + 15] == [
         "v2 = constant i32[16]",
         "v3:i32[16] = load total[v2]",
         "loop 8 times, v4 from 0, v5 from v3:",
         "  v6:i32 = v4 + 1",
         "  v7:i32[16] = 4 * v1",
-        "  v8:i32[16] = 4 * v1",
-        "  v9:i32 = load x[v4]",
-        "  v10:i32[16] = v5 + v9",
-        "  v11:i32[16] = load x[v1]",
-        "  v12:i32 = i32(v4)",
-        "  v13:bool[16] = v11 > v12",
-        "  v14:i32[16] = where v13 then v10 else v5",
-        "  v15:i32 = i32(v4)",
-        "  v16:i32[16] = v1 ^ v15",
-        "  store other[v16] v1",
+        "  v8:i32 = load x[v4]",
+        "  v9:i32[16] = v5 + v8",
+        "  v10:i32[16] = load x[v1]",
+        "  v11:i32 = i32(v4)",
+        "  v12:bool[16] = v10 > v11",
+        "  v13:i32[16] = where v12 then v9 else v5",
+        "  v14:i32[16] = v1 ^ v11",
+        "  store other[v14] v1",
         "  group barrier (other)",
         "  v4 = v6",
-        "  v5 = v14",
+        "  v5 = v13",
         "store total[v2] v5",
-        "v17:i32[16] = 4 * v1",
     ]

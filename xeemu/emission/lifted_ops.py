@@ -122,9 +122,9 @@ def _moved(plan: Plan, op: Op, operands: list[Emitted], chunk: Chunk) -> Emitted
     if shared is None:
         found = _lifted(lambda *xs: evaluation.results(op, xs), operands, chunk)
         return as_value(named(plan, op.results, found, _some_moved(op, operands, chunk))[0])
-    (values,) = jax.vmap(lambda x: evaluation.results(op, [x]))(shared.values)
-    (value,) = named(plan, op.results, [shared.of_groups(values)])
-    return dataclasses.replace(as_value(value), shared=dataclasses.replace(shared, values=values))
+    (values,), (out,) = jax.vmap(lambda x: evaluation.results(op, [x]))(shared.values), op.results
+    shared = dataclasses.replace(shared, values=values)
+    return Emitted(plan.values[out], out.shape, out.dtype, shared=shared)
 
 
 def _taken(op: Op, operands: Sequence[Emitted]) -> jax.Array | None:

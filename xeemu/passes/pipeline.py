@@ -9,6 +9,7 @@ from xeemu.devices.target import Target
 from xeemu.ir import verifier
 from xeemu.language import source
 from xeemu.language.program import Program
+from xeemu.passes.common_subexpressions import common_subexpressions
 from xeemu.passes.eliminate_dead_code import eliminate_dead_code
 from xeemu.passes.eliminate_scratchpads import eliminate_scratchpads
 from xeemu.passes.facts import Facts
@@ -24,6 +25,7 @@ PASSES: tuple[Pass, ...] = (
     inline_calls,
     eliminate_dead_code,
     simplify_divisions,
+    common_subexpressions,
     eliminate_scratchpads,
     promote_memories,
     forward_stores,
