@@ -15,15 +15,15 @@ from xeemu.knowledge.analysis import Known, Plan
 from xeemu.language.program import Program
 
 
-def group_bytes(program: Program, plan: Plan, turns: int) -> int:
+def group_bytes(program: Program, plan: Plan, iterations: int) -> int:
     """Working set of one group: its memories and what it keeps in registers, as if little were fused.
 
     Args:
       program: the program.
       plan: its analysis.
-      turns: the most iterations of a loop that find together what they update (see `scatter_loops`).
+      iterations: the most iterations of a loop that find together what they update (see `scatter_loops`).
     """
-    live = _live_bytes(program.body, plan, _Blocks(program.geometry.items, turns))
+    live = _live_bytes(program.body, plan, _Blocks(program.geometry.items, iterations))
     return _allocated_bytes(program, plan) + live
 
 
@@ -87,21 +87,21 @@ class _Blocks:
 
     Attributes:
       items: work-items of a group.
-      turns: the most iterations of a block.
+      iterations: the most iterations of a block.
     """
 
     items: int
-    turns: int
+    iterations: int
 
     def bytes(self, op: Op, plan: Plan, alive: int) -> int:
         """What a loop takes, of which one iteration keeps so many bytes alive."""
         scan = control.of(op)
-        if self.turns == 1 or not isinstance(scan, control.Scan):
+        if self.iterations == 1 or not isinstance(scan, control.Scan):
             return alive
         updates = scatter_loops.of_loop(scan, plan, self.items)
         if updates is None:
             return alive
-        return min(self.turns, scan.length) * (alive + scatter_loops.found_bytes(scan.body, updates))
+        return min(self.iterations, scan.length) * (alive + scatter_loops.found_bytes(scan.body, updates))
 
 
 def _live_bytes(body: Region, plan: Plan, blocks: _Blocks) -> int:
