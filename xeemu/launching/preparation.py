@@ -239,7 +239,6 @@ class Prepared:
             target,
             self.options.deterministic,
             cut.turns,
-            target.sub_chunks if share is None else 1,
             cut.alignment(left),
             few=bool(left) and left * _FEW <= cut.regular,
             single=share is not None and share.single,
