@@ -37,7 +37,7 @@ def results(emitter: Emitter, applied: Applied, loop: While) -> list[Item]:
     context, active, (predicate, inner) = emitter.context, applied.active, applied.inner
     tests, seen = (control.seen(applied.op, applied.operands, k) for k in (0, 1))
     carries = applied.operands[len(applied.op.seen) :]
-    carried = loop_carries.of_loop(loop.body, inner, carries, context.chunk)
+    carried = loop_carries.of_loop(loop.body, inner, carries, applied.layouts)
 
     def goes_on(packed: list[Any], running: jax.Array | None) -> jax.Array:
         inputs = [*tests, *carried.inside(packed)]

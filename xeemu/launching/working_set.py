@@ -60,8 +60,7 @@ def _is_common(known: Known) -> bool:
 
 def _is_fused(op: Op, plan: Plan, dimensions: int) -> bool:
     """Whether an access is one that compilers fuse with what computes its operands or uses its result."""
-    indices = [plan.value(a, dimensions) for a in ops.indices(op)]
-    known = all(index.form is not None for index in indices)
+    known = addressing.is_formed(op, plan)
     if ops.operation(op) != "load":
         return known and not op.attributes.get("fetch")
     return not known or not analysis.doubted(op, plan, dimensions)
@@ -152,7 +151,7 @@ def _is_sliced(op: Op, plan: Plan) -> bool:
     """Whether it loads from places that are known but for where they begin."""
     if op.name != ops.LOAD:
         return False
-    return all(isinstance(a, Constant) or plan.values[a].form is not None for a in ops.indices(op))
+    return addressing.is_formed(op, plan)
 
 
 def _bytes(value: Value, plan: Plan) -> int:
