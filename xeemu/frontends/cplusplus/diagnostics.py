@@ -99,8 +99,8 @@ def _message(diagnostic: Any) -> str:
     text = str(diagnostic.spelling)
     if missing := _MISSING.fullmatch(text):
         return f"{text}; {_of_library(missing[1])}"
-    if "did you mean" not in text and (absent := _ABSENT.fullmatch(text)):
-        return f"{text}; {_of_sycl(absent[1], absent[2])}"
+    if (absent := _ABSENT.fullmatch(text)) and ("did you mean" not in text or absent[2].startswith("sycl::ext")):
+        return f"{text.partition('; did you mean')[0]}; {_of_sycl(absent[1], absent[2])}"
     conversions = filter(None, (_CONVERSION.search(n.spelling) for n in diagnostic.children))
     if _CALLED.search(text) and (first := next(conversions, None)) is not None:
         given = first[1].replace("<>", "<1>")
