@@ -20,7 +20,7 @@ from xeemu.knowledge import symbolic_execution
 from xeemu.language import public
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
-from xeemu.launching import calling, fitting, unwritten
+from xeemu.launching import calling, executables, unwritten
 from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
     SHAPED,
@@ -30,7 +30,7 @@ from xeemu.launching.arguments import (
     own_range,
     scalars,
 )
-from xeemu.launching.fitting import Watched
+from xeemu.launching.executables import Watched
 from xeemu.launching.launch import staged
 from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared, prepare_alone
@@ -140,7 +140,7 @@ class Counted:
     def run(self, given: Sequence[Any]) -> tuple[list[np.ndarray], Mapping[str, Any] | None]:
         """The kernel's outputs, and what was counted; nothing if the census is complete."""
         if self.ledger.census.complete:
-            return fitting.fitted(self.prepared.unwatched).run(given), None
+            return executables.executable(self.prepared.unwatched).run(given), None
         outputs, state = self._watched.run(given)
         hint = "a profile goes on no longer; estimate it, or profile a launch in which it ends"
         self.ledger.census.tree.check_ended(state["exceeded"], MAX_ITERATIONS, hint)

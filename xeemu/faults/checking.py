@@ -23,7 +23,7 @@ from xeemu.language.kernel import Kernel
 from xeemu.language.linearity import Allocation
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
-from xeemu.launching import calling, fitting, unwritten
+from xeemu.launching import calling, executables, unwritten
 from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
     checked_arguments,
@@ -33,7 +33,7 @@ from xeemu.launching.arguments import (
     own_range,
     scalars,
 )
-from xeemu.launching.fitting import Watched
+from xeemu.launching.executables import Watched
 from xeemu.launching.launch import staged
 from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared, prepare_alone
@@ -197,7 +197,7 @@ class Checked:
           unset: of memories that are not wholly written which elements are not.
         """
         if self.watch.proofs.complete:
-            return fitting.fitted(self.prepared.unwatched).run(given), None
+            return executables.executable(self.prepared.unwatched).run(given), None
         outputs, state = self._watched.run(given, [~unset[memory] for memory in self.watch.present])
         self._check_ended(state)
         return outputs, state
