@@ -15,6 +15,7 @@ from xeemu.faults import alignment, exploration, judgement, proofs, sizes
 from xeemu.faults.exploration import Explored
 from xeemu.faults.findings import Finding, Findings
 from xeemu.faults.ranges import Ranges
+from xeemu.faults.screening import Screened
 from xeemu.faults.watch import Watch
 from xeemu.faults.watching import Watching
 from xeemu.knowledge import symbolic_execution
@@ -198,7 +199,10 @@ class Checked:
         """
         if self.watch.proofs.complete:
             return executables.executable(self.prepared.unwatched).run(given), None
-        outputs, state = self._watched.run(given, [~unset[memory] for memory in self.watch.present])
+        present = [~unset[memory] for memory in self.watch.present]
+        if (right := self._screened.run(given, present)) is not None:
+            return right
+        outputs, state = self._watched.run(given, present)
         self._check_ended(state)
         return outputs, state
 
@@ -223,6 +227,10 @@ class Checked:
     def known(self) -> Findings:
         """The findings that follow from the program alone."""
         return judgement.of_program(self.prepared.program, self.watch)
+
+    @functools.cached_property
+    def _screened(self) -> Screened:
+        return Screened(self.prepared, self.watch)
 
     @functools.cached_property
     def _watched(self) -> Watched:
