@@ -107,8 +107,8 @@ def beyond_extent(extent: Extent, index: int, size: int, use: Use, count: int, d
         f"Valid is 0 to {size - 1}. What lies there is another array's or field's, if anything, and is accessed here; "
         f"{dialect.arithmetic} leaves it undefined."
     )
-    mask = dialect.mask.format(condition=dialect.within.format(index="index", size=size))
-    advice = f"{mask} for the index, or make {extent.name} larger."
+    within = dialect.within.format(index="index", size=size)
+    advice = f"{dialect.mask.format(condition=within)} for the index, or make {extent.name} larger."
     return _single(OUT_OF_BOUNDS, element, used, count, (ERROR, head, explanation, advice))
 
 
@@ -343,11 +343,11 @@ def absent_lane(algorithm: Use, lanes: tuple[int, int], active: bool, use: Use, 
     there = "lane 0 alone" if lanes[1] == 1 else f"lanes 0 to {lanes[1] - 1}"
     shown = [f"  {algorithm.what} {algorithm.site}", f"    by {algorithm.item}, which has {there}"]
     shown += use.lines
-    beyond = "below 0" if lanes[0] < 0 else f"not below {dialect.lanes}"
     explanation = f"What such a lane gives is unspecified in {dialect.standard}; here it is the poison value."
+    beyond = "below 0" if lanes[0] < 0 else f"not below {dialect.lanes}"
     advice = (
-        f"Choose another value where the lane is {beyond}, {dialect.choose}, or mask the use; "
-        "reductions and scans leave out by themselves what is absent."
+        f"Choose another value where the lane is {beyond}, {dialect.choose}, or mask the use; reductions and scans "
+        "leave out by themselves what is absent."
     )
     if not active:
         explanation = (
