@@ -88,6 +88,7 @@ def tabulate(
         common=_common(by_place, taken),
         waits=time.waits if time else (),
         parts=launch.divisions.most,
+        has_loops=launch.divisions.has_loops,
         rows=launch.rows,
     )
     return Report(
