@@ -12,7 +12,7 @@ import pytest
 import xeemu as xe
 from xeemu.errors import KernelArgumentError, MemoryAllocationError
 from xeemu.kernels import EXAMPLES
-from xeemu.launching import fitting
+from xeemu.launching import executables
 
 RANGE = xe.NDRange(12, 4)
 
@@ -344,7 +344,7 @@ def test_what_a_launch_remembers_is_dropped_with_what_was_compiled():
 
     launched = xe.launch(kernel, RANGE)
     np.testing.assert_array_equal(launched(X), np.ones(12))
-    fitting.fitted.cache_clear()
+    executables.executable.cache_clear()
     np.testing.assert_array_equal(launched(X), np.ones(12))
 
 

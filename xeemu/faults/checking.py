@@ -15,6 +15,7 @@ from xeemu.faults import alignment, exploration, judgement, proofs, sizes
 from xeemu.faults.exploration import Explored
 from xeemu.faults.findings import Finding, Findings
 from xeemu.faults.ranges import Ranges
+from xeemu.faults.screening import Screened
 from xeemu.faults.watch import Watch
 from xeemu.faults.watching import Watching
 from xeemu.knowledge import symbolic_execution
@@ -23,7 +24,7 @@ from xeemu.language.kernel import Kernel
 from xeemu.language.linearity import Allocation
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
-from xeemu.launching import calling, fitting, unwritten
+from xeemu.launching import calling, executables, unwritten
 from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
     checked_arguments,
@@ -33,7 +34,7 @@ from xeemu.launching.arguments import (
     own_range,
     scalars,
 )
-from xeemu.launching.fitting import Watched
+from xeemu.launching.executables import Watched
 from xeemu.launching.launch import staged
 from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared, prepare_alone
@@ -197,8 +198,11 @@ class Checked:
           unset: of memories that are not wholly written which elements are not.
         """
         if self.watch.proofs.complete:
-            return fitting.fitted(self.prepared.unwatched).run(given), None
-        outputs, state = self._watched.run(given, [~unset[memory] for memory in self.watch.present])
+            return executables.executable(self.prepared.unwatched).run(given), None
+        present = [~unset[memory] for memory in self.watch.present]
+        if (right := self._screened.run(given, present)) is not None:
+            return right
+        outputs, state = self._watched.run(given, present)
         self._check_ended(state)
         return outputs, state
 
@@ -223,6 +227,10 @@ class Checked:
     def known(self) -> Findings:
         """The findings that follow from the program alone."""
         return judgement.of_program(self.prepared.program, self.watch)
+
+    @functools.cached_property
+    def _screened(self) -> Screened:
+        return Screened(self.prepared, self.watch)
 
     @functools.cached_property
     def _watched(self) -> Watched:
