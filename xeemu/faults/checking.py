@@ -13,7 +13,7 @@ from xeemu.emission.observer import MAX_ITERATIONS
 from xeemu.errors import KernelArgumentError, KernelError, did_you_mean
 from xeemu.faults import alignment, exploration, judgement, proofs, sizes
 from xeemu.faults.exploration import Explored
-from xeemu.faults.findings import Finding, Findings
+from xeemu.faults.findings import FORWARD_PROGRESS, Finding, Findings
 from xeemu.faults.ranges import Ranges
 from xeemu.faults.screening import Screened
 from xeemu.faults.watch import Watch
@@ -219,9 +219,15 @@ class Checked:
                 f"a work-group has passed {state['passed']} barriers, more than the {self.watch.most_barriers} that a "
                 "check of so large a launch tells apart; check it with fewer work-groups or iterations"
             )
-        limit = self.watch.max_iterations
-        hint = "if it would in the end, give xe.check more with max_iterations="
-        self.watch.proofs.tree.check_ended(state["exceeded"], limit, hint)
+        self.watch.proofs.tree.check_ended(state["exceeded"], self.watch.max_iterations, self._hint(state["exceeded"]))
+
+    def _hint(self, exceeded: Sequence[bool]) -> str:
+        """What to do about the first loop that was given up."""
+        waiting = {found.sites[0]: found for found in self.known if found.kind == FORWARD_PROGRESS}
+        for op in self.watch.proofs.tree.given_up(exceeded):
+            if (found := waiting.get(source.of_op(op))) is not None:
+                return f"in lockstep it cannot end where work-items of one sub-group wait for each other.\n{found}"
+        return "if it would in the end, give the check more with max_iterations=, or --max-iterations of the command"
 
     @functools.cached_property
     def known(self) -> Findings:

@@ -236,10 +236,14 @@ def _is_array(kind: type) -> bool:
 
 def _run(executable: Executable, given: Sequence[Any]) -> Any:
     program = executable.prepared.program
-    if jax.config.read("jax_enable_x64") == program.wide:
-        return jax.tree.unflatten(program.output_tree, executable(*given))
-    with jax.enable_x64(program.wide):
-        return jax.tree.unflatten(program.output_tree, executable(*given))
+    try:
+        if jax.config.read("jax_enable_x64") == program.wide:
+            return jax.tree.unflatten(program.output_tree, executable(*given))
+        with jax.enable_x64(program.wide):
+            return jax.tree.unflatten(program.output_tree, executable(*given))
+    except (RuntimeError, ValueError):
+        checked_arguments(program.kernel, given, _ARRAYS)  # that one was deleted is not looked for in each call
+        raise
 
 
 @public.function
