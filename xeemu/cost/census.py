@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from xeemu.cost import amounts, instructions, tallies
+from xeemu.cost import amounts, instructions, pieces, tallies
 from xeemu.cost.costs import Meter
 from xeemu.cost.counter import Count, Counter, Issued, all_active, has_geometry
+from xeemu.cost.pieces import Pieces
 from xeemu.cost.vectors import Vector
 from xeemu.devices.device import Device
 from xeemu.knowledge.access_tree import AccessSite, AccessTree, Frame, Key, Operation
@@ -74,6 +75,11 @@ class Census:
     def places(self) -> tuple[AccessSite, ...]:
         """The memory operations of the source."""
         return tuple(dict.fromkeys(self.place(key) for key in self.operations))
+
+    @functools.cached_property
+    def pieces(self) -> Pieces:
+        """Which loads are under way together."""
+        return pieces.of_tree(self.tree.root, self.in_registers)
 
     def parted(self, key: Key) -> Site:
         """Where in the source work-items part before a section in divergent code."""

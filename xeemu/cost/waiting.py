@@ -1,49 +1,33 @@
 """Waiting: how often sub-groups wait for what they load.
 
-Loads that stand in one straight piece of the program, between barriers, loops and branches, are under way together, as
-are those of the iterations of a counted loop without barriers, which compilers unroll by `instructions.UNROLLED`; but
-no more at a time than that, and a load whose address depends on data not before those loads of its piece whose
-addresses do not. A sub-group then waits once for them, which is a *round*. For a load before a barrier all sub-groups
-of the work-group wait, also those that have nothing to load.
+The loads of a piece of the program (see `pieces`) are under way together, as are those of the iterations of a counted
+loop without barriers, which compilers unroll by `instructions.UNROLLED`; but no more at a time than that. A sub-group
+then waits once for them, which is a *round*. Of loads that not all sub-groups make, those that fewer make are taken to
+be made by some that make the others too. For a load before a barrier all sub-groups of the work-group wait, also those
+that have nothing to load.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from xeemu.cost import instructions, requests
 from xeemu.cost.caches import Misses
 from xeemu.cost.census import Census
+from xeemu.cost.pieces import Piece, waits
 from xeemu.cost.sites import SiteReport
 from xeemu.cost.work import Wait
-from xeemu.knowledge.access_tree import AccessSite, Frame, Meeting, Operation
-from xeemu.language import collectives
+from xeemu.knowledge.access_tree import AccessSite, Frame, Operation
 from xeemu.language.linearity import Allocation
 
 # Atomic updates are made in the L2.
 _UPDATE = Misses(1.0, 0.0)
 
 
-class Piece(NamedTuple):
-    """Loads that are under way together, or in unrolled iterations one after the other.
-
-    Attributes:
-      frame: that they stand in.
-      before: barriers, loops and branches of the frame before them.
-      follows: whether their addresses depend on data.
-      is_local: whether they are of local memory.
-    """
-
-    frame: Frame
-    before: int
-    follows: bool
-    is_local: bool
-
-
 class _Load(NamedTuple):
-    """A load, the requests that sub-groups wait for in all its executions, and those of a sub-group in one."""
+    """A load, how often sub-groups wait for it in all its executions, and its requests in one of them."""
 
     operation: Operation
-    requests: float
+    times: float
     each_time: float
 
 
@@ -64,16 +48,33 @@ def of_launch(
     for operation, asked in _loads(sites, taken):
         if asked is None:
             return None
-        executions = taken.executions[operation.frame.plan]
-        times = (executions or 0) * requests.sub_groups(taken.geometry)
-        load = _Load(operation, asked * _waiting(operation, times, taken), max(1.0, asked / times) if times else 1.0)
-        pieces.setdefault(_piece(operation), []).append(load)
+        pieces.setdefault(taken.pieces.of[operation], []).append(_load(operation, asked, taken))
     rounds: dict[AccessSite, float] = {}
     for piece, loads in pieces.items():
-        together = _in_flight(piece, loads)
-        for operation, asked, _ in loads:
-            rounds[operation.place] = rounds.get(operation.place, 0.0) + asked / together
+        for load, number in zip(loads, _rounds(loads, _unrolled(piece.frame)), strict=True):
+            rounds[load.operation.place] = rounds.get(load.operation.place, 0.0) + number
     return tuple(_wait(place, number, sites[place], taken, missed) for place, number in rounds.items() if number)
+
+
+def _load(operation: Operation, asked: float, taken: Census) -> _Load:
+    """A load with so many requests."""
+    executions = (taken.executions[operation.frame.plan] or 0) * requests.sub_groups(taken.geometry)
+    each_time = max(1.0, asked / executions) if executions else 1.0
+    return _Load(operation, asked / each_time * _waiting(operation, executions, taken), each_time)
+
+
+def _rounds(loads: Sequence[_Load], unrolled: int) -> list[float]:
+    """How often sub-groups wait for each of the loads of a piece, in so many iterations that are under way together."""
+    rounds = [0.0] * len(loads)
+    order = sorted(range(len(loads)), key=lambda k: -loads[k].times)
+    times = [*(loads[k].times for k in order), 0.0]
+    for made in range(1, len(loads) + 1):
+        # Those of sub-groups that make so many of the loads, and no other.
+        waited = times[made - 1] - times[made]
+        together = sum(loads[k].each_time for k in order[:made])
+        for k in order[:made] if waited else ():
+            rounds[k] += waited * loads[k].each_time / min(float(instructions.UNROLLED), together * unrolled)
+    return rounds
 
 
 def _wait(
@@ -117,50 +118,14 @@ def shares(sites: Iterable[AccessSite], taken: Census) -> Iterator[tuple[Operati
             yield operation, 1 / len(counts) if alike or counted is None else counted / total
 
 
-def _piece(operation: Operation) -> Piece:
-    steps = operation.frame.steps
-    before = steps[: steps.index(operation)]
-    return Piece(
-        frame=operation.frame,
-        before=sum(1 for step in before if isinstance(step, Frame) or _waits(step)),
-        follows=not all(component.known for component in operation.index),
-        is_local=operation.place.memory.space == "local",
-    )
-
-
-def _waits(step: Operation | Meeting) -> bool:
-    return isinstance(step, Meeting) and step.level == collectives.GROUP
-
-
 def _waiting(operation: Operation, times: float, taken: Census) -> float:
     """Sub-groups that wait for each one that loads, of those that execute an operation so many times."""
     count = taken.counts[operation.key]
     loads = count.named("requests") if count is not None else None
-    return max(1.0, times / loads) if loads and _is_awaited(operation) else 1.0
+    return max(1.0, times / loads) if loads and operation in taken.pieces.awaited else 1.0
 
 
-def _is_awaited(operation: Operation) -> bool:
-    """Whether a barrier comes after an operation in the body of the program that it stands in.
-
-    Other sub-groups wait there until it is done. Of loops before a barrier, those that some sub-groups go through and
-    others not, it is not known which go side by side.
-    """
-    steps = operation.frame.steps
-    after = steps if operation.frame.kind == "iteration" else steps[steps.index(operation) :]
-    return any(not isinstance(each, Frame) and _waits(each) for each in after)
-
-
-def _in_flight(piece: Piece, loads: list[_Load]) -> float:
-    """Loads of a piece that a sub-group has under way at a time."""
-    together = sum(load.each_time for load in loads)
-    return min(float(instructions.UNROLLED), together * (instructions.UNROLLED if _is_unrolled(piece.frame) else 1))
-
-
-def _is_unrolled(frame: Frame) -> bool:
-    """Whether a frame is done in each iteration of a loop with a constant number of them, and without barriers."""
-    inner: Frame | None = frame
-    while inner is not None and inner.kind == "call":
-        inner = inner.parent
-    if inner is None or inner.kind != "iteration" or not inner.counted:
-        return False
-    return not any(_waits(step) for each in inner.frames() for step in each.steps if isinstance(step, Meeting))
+def _unrolled(frame: Frame) -> int:
+    """Iterations of a body that are under way together: of a loop with a constant number and without barriers."""
+    meets = any(waits(step) for each in frame.frames() for step in each.steps)
+    return instructions.UNROLLED if frame.kind == "iteration" and frame.counted and not meets else 1
