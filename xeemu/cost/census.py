@@ -16,6 +16,7 @@ from xeemu.cost.counter import Count, Counter, Issued, all_active, has_geometry
 from xeemu.cost.pieces import Pieces
 from xeemu.cost.vectors import Vector
 from xeemu.devices.device import Device
+from xeemu.knowledge import liveness
 from xeemu.knowledge.access_tree import AccessSite, AccessTree, Frame, Key, Operation
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.budget import Budget
@@ -37,7 +38,8 @@ class Census:
       tree: the program.
       device: the modelled device.
       in_registers: private memories that are only indexed by constants, so that they need no memory.
-      operations: the other memory operations, by their key; several of a loop that was walked iteration by iteration.
+      operations: the other memory operations, by their key, without loads that nobody uses, which no compiler issues;
+        several of a loop that was walked iteration by iteration.
       vectors: for each of them the vectors that it is made up of.
       counts: for each of them its count, or None where it has to be counted as the kernel runs.
       issued: of those without a count the requests and their lanes, where at least these are known.
@@ -125,7 +127,8 @@ def take(tree: AccessTree, device: Device, blank: bool = False) -> Census:
       blank: whether to leave everything to be counted as the kernel runs.
     """
     in_registers = _in_registers(tree)
-    by_key = _by_key(tree, in_registers)
+    unused = liveness.unused_loads(tree)
+    by_key = _by_key(tree, in_registers, unused)
     by_plan = _by_plan(tree)
     # Each operation is looked at up to four times, each frame once.
     effort = Budget(parts=4 * sum(map(len, by_key.values())) + sum(map(len, by_plan.values())))
@@ -136,7 +139,7 @@ def take(tree: AccessTree, device: Device, blank: bool = False) -> Census:
     tallied, untallied = tallies.of_updates(counter, by_key, blank)
     made_up = {key: counter.vector(operations) for key, operations in by_key.items()}
     counts = {key: None if blank else counter.count(operations, made_up[key]) for key, operations in by_key.items()}
-    sections = instructions.of_sections(tree.root, tree.geometry)
+    sections = instructions.of_sections(tree.root, tree.geometry, unused)
     divergent = {key: parts for key in sections if (parts := _divergent(by_plan[key[0]], key[1]))}
     active = {
         key: None if blank else all_active(counter.active(*part) for part in parts) for key, parts in divergent.items()
@@ -173,10 +176,12 @@ def _in_registers(tree: AccessTree) -> frozenset[Allocation]:
     return frozenset(o.place.memory for o in private) - computed
 
 
-def _by_key(tree: AccessTree, in_registers: frozenset[Allocation]) -> dict[Key, list[Operation]]:
+def _by_key(
+    tree: AccessTree, in_registers: frozenset[Allocation], unused: frozenset[Key]
+) -> dict[Key, list[Operation]]:
     found: dict[Key, list[Operation]] = {}
     for operation in tree.root.operations():
-        if operation.place.memory not in in_registers:
+        if operation.place.memory not in in_registers and operation.key not in unused:
             found.setdefault(operation.key, []).append(operation)
     return found
 
