@@ -51,6 +51,7 @@ class Subject:
         request has one lane then, and none is without work.
       waits: what its sub-groups wait for.
       rows: gives where the neighbours begin that access one memory at some sites; None if that is not known.
+      distances: gives how many elements lie between neighbours at some sites, of all that are known.
       parts: into how many parts what a sub-group does could be divided, at most.
     """
 
@@ -69,6 +70,7 @@ class Subject:
     waits: tuple[Waiting, ...] = ()
     parts: float = 1.0
     rows: Callable[[Sequence[SiteReport]], Rows | None] = lambda sites: None
+    distances: Callable[[Sequence[SiteReport]], frozenset[int]] = lambda sites: frozenset()
 
     @property
     def group_size(self) -> int:

@@ -89,6 +89,7 @@ def tabulate(
         waits=time.waits if time else (),
         parts=launch.divisions.most,
         rows=launch.rows,
+        distances=launch.distances,
     )
     return Report(
         kernel=program.kernel.name,
