@@ -243,7 +243,7 @@ def test_local_memory_of_a_chunk_is_indexed_by_32_bits():
     @xe.kernel
     def kernel(wg, x):
         tile = wg.local(1 << 14, jnp.uint8).at[wg.local_id()].set(1)
-        return x.at[wg.group_id()].set(tile[0])
+        return x.at[wg.group_id()].set(tile[x[wg.group_id()].astype(jnp.int32)])
 
     groups = 1 << 20
     shapes = [jax.ShapeDtypeStruct((groups,), np.uint8)]

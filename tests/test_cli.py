@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import re
+import subprocess
 import sys
 import zlib
 
@@ -13,6 +14,8 @@ import pytest
 import xeemu as xe
 from xeemu import kernels
 from xeemu.commands import cli, printing, runs
+from xeemu.faults import exchange
+from xeemu.faults.findings import KINDS
 from xeemu.kernels import EXAMPLES
 
 KERNELS = '''
@@ -838,7 +841,93 @@ def quotient(wg, x, out):
         assert result["level"] == "error"
         (place,) = result["locations"]
         assert place["physicalLocation"]["region"]["startLine"] > 0
-        assert len(result["partialFingerprints"]["finding/v1"]) == 64
+        assert re.fullmatch(r"[0-9a-f]{64}:1", result["partialFingerprints"]["finding/v1"])
+        assert not result["message"]["text"].startswith("error")
+
+    def test_a_list_of_kernels_is_one_log(self, xeemu, noted, tmp_path):
+        listed = tmp_path / "checks.txt"
+        words = " ".join((noted, *self.SIZES))
+        listed.write_text(f"# all kernels\n{words}\nreduction_racy --size 64  # a race\n\n")
+        code, out, _ = xeemu("check", "--list", str(listed), "--format", "sarif")
+        (run,) = json.loads(out)["runs"]
+        assert (code, run["invocations"][0]["executionSuccessful"]) == (1, True)
+        assert {result["ruleId"] for result in run["results"]} == {"undefined-arithmetic", "data-race"}
+        listed.write_text(words + "\n" + words.replace("64", "65", 1))
+        code, out, err = xeemu("check", "--list", str(listed), "--format", "json")
+        assert (code, [set(one) for one in json.loads(out)][1]) == (2, {"kernel", "refused"})
+        assert "65 is not divisible by the local size 64" in err
+        listed.write_text("reduction_racy --sizes 3")
+        assert xeemu("check", "--list", str(listed))[0] == 2
+
+    def test_a_list_that_names_nothing_is_refused(self, xeemu, tmp_path):
+        (tmp_path / "empty.txt").write_text("\n# nothing\n")
+        for name, why in (("empty.txt", "names no kernel"), ("none.txt", "cannot be read")):
+            code, _, err = xeemu("check", "--list", str(tmp_path / name))
+            assert (code, why in err) == (2, True)
+
+    def test_a_kernel_that_is_refused_is_told_in_every_form(self, xeemu, tmp_path, monkeypatch):
+        (tmp_path / "bad.py").write_text(self.NOTE.replace("10 // x[i]", "x[i, i]"))
+        (tmp_path / ".git").mkdir()
+        (tmp_path / "inner").mkdir()
+        monkeypatch.chdir(tmp_path / "inner")
+        words = ("check", "../bad.py:quotient", *self.SIZES, "--format")
+        code, out, err = xeemu(*words, "github")
+        assert (code, out.startswith("::error file=bad.py,line=8,title=refused::")) == (2, True)
+        assert err.startswith("error (")
+        code, out, _ = xeemu(*words, "sarif")
+        (invocation,) = json.loads(out)["runs"][0]["invocations"]
+        (told,) = invocation["toolExecutionNotifications"]
+        assert (code, invocation["executionSuccessful"]) == (2, False)
+        assert told["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "bad.py"
+
+    def test_a_note_that_fails_the_check_is_a_warning(self, xeemu, noted):
+        _, out, _ = xeemu("check", noted, *self.SIZES, "--format", "github", "--fail-on", "note")
+        assert out.startswith("::warning ")
+
+    def test_one_result_of_two_that_are_known_by_the_same_is_another(self, xeemu, tmp_path):
+        twice = self.NOTE.replace("    return", "    out = out.at[i].set(10 // x[i])\n    return")
+        (tmp_path / "mine.py").write_text(twice.replace("    return out.at", "    out = out.at") + "    return out\n")
+        _, out, _ = xeemu("check", f"{tmp_path / 'mine.py'}:quotient", *self.SIZES, "--format", "sarif")
+        prints = [r["partialFingerprints"]["finding/v1"] for r in json.loads(out)["runs"][0]["results"]]
+        assert len(set(prints)) == len(prints) == 2
+
+    def test_every_kind_has_a_rule(self):
+        assert set(exchange.RULES) == set(KINDS)
+
+    def test_a_verdict_does_not_depend_on_who_reads_it(self, noted):
+        command = [sys.executable, "-m", "xeemu", "check", noted, *self.SIZES, "--fail-on", "note"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+            run.stdout.close()
+            assert run.stderr.read() == b""
+        assert run.returncode == 1
+
+
+class TestPackages:
+    """Kernels of a user's package, by path and by the name of the module."""
+
+    SIZES = ("--global", "64", "--local", "64", "--arg", "x=int32[64]")
+
+    @pytest.fixture
+    def package(self, tmp_path, monkeypatch):
+        folder = tmp_path / "my_lib_of_kernels"
+        folder.mkdir()
+        (folder / "__init__.py").write_text("")
+        (folder / "util.py").write_text("N = 3\n")
+        kernel = "import xeemu as xe\nfrom .util import N\n\n@xe.kernel\ndef scale(wg, x):\n"
+        (folder / "rel.py").write_text(kernel + "    return x.at[wg.global_id()].set(N)\n")
+        monkeypatch.chdir(tmp_path)
+        yield folder
+        for name in [name for name in sys.modules if name.startswith(folder.name)]:
+            del sys.modules[name]
+
+    @pytest.mark.parametrize("name", ["my_lib_of_kernels/rel.py:scale", "my_lib_of_kernels.rel:scale"])
+    def test_relative_imports(self, xeemu, package, name):
+        code, out, _ = xeemu("check", name, *self.SIZES)
+        assert (code, "no findings" in out) == (0, True)
+
+    def test_a_module_that_is_not_there(self, xeemu, package):
+        code, _, err = xeemu("check", "my_lib_of_kernels.none:scale", *self.SIZES)
+        assert (code, "no module my_lib_of_kernels.none" in err) == (2, True)
 
 
 # --- Words that are misspelt or missing ---

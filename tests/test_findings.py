@@ -12,7 +12,7 @@ from jax import lax
 
 import xeemu as xe
 from xeemu.faults import exchange
-from xeemu.faults.baseline import Baseline
+from xeemu.faults.baseline import Baseline, Subject
 from xeemu.faults.findings import Findings
 from xeemu.language import separation
 
@@ -493,10 +493,10 @@ def test_what_is_accepted_as_a_note_is_not_as_an_error(tmp_path):
     same, others = OUT, np.arange(128, dtype=np.int32)
     (note, error) = (xe.check(flag, N)(values, OUT)[1] for values in (same, others))
     assert ([f.severity for f in note], [f.severity for f in error]) == (["note"], ["error"])
-    Baseline.of(note, "flag").save(tmp_path / "notes.json")
-    notes, errors = Baseline.load(tmp_path / "notes.json"), Baseline.of(error, "flag")
-    assert (notes.remaining(note, "flag"), notes.remaining(error, "flag")) == ((), error)
-    assert (errors.remaining(note, "flag"), errors.remaining(error, "flag")) == ((), ())
+    Baseline.of(note, Subject("flag")).save(tmp_path / "notes.json")
+    notes, errors = Baseline.load(tmp_path / "notes.json"), Baseline.of(error, Subject("flag"))
+    assert (notes.remaining(note, Subject("flag")), notes.remaining(error, Subject("flag"))) == ((), error)
+    assert (errors.remaining(note, Subject("flag")), errors.remaining(error, Subject("flag"))) == ((), ())
 
 
 def test_a_baseline_accepts_as_many_of_a_kernel_as_there_were(tmp_path):
@@ -504,15 +504,28 @@ def test_a_baseline_accepts_as_many_of_a_kernel_as_there_were(tmp_path):
     lower = dataclasses.replace(finding, sites=tuple(dataclasses.replace(s, line=s.line + 9) for s in finding.sites))
     two = Findings([finding, lower])
     path = tmp_path / "accepted.json"
-    Baseline.of(only_one, "flag").save_into(path, "flag")
+    Baseline.of(only_one, Subject("flag")).save_into(path, Subject("flag"))
     once = Baseline.load(path)
-    assert (once.knows(lower, "flag"), once.knows(lower, "another")) == (True, False)
-    assert (once.remaining(two, "flag"), once.remaining(only_one, "another")) == (two, only_one)
-    Baseline.of(two, "another").save_into(path, "another")
+    assert (once.knows(lower, Subject("flag")), once.knows(lower, Subject("another"))) == (True, False)
+    assert (once.remaining(two, Subject("flag")), once.remaining(only_one, Subject("another"))) == (two, only_one)
+    Baseline.of(two, Subject("another")).save_into(path, Subject("another"))
     both = Baseline.load(path)
-    assert [both.remaining(two, kernel) for kernel in ("flag", "another", "third")] == [two, (), two]
-    Baseline.of((), "another").save_into(path, "another")
+    assert [both.remaining(two, kernel) for kernel in map(Subject, ("flag", "another", "third"))] == [two, (), two]
+    Baseline.of((), Subject("another")).save_into(path, Subject("another"))
     assert Baseline.load(path) == once
+
+
+def test_kernels_of_one_name_are_told_apart_by_file_and_static_parameters(tmp_path):
+    findings = xe.check(flag, N)(OUT, OUT)[1]
+    path = tmp_path / "accepted.json"
+    first, second, third = Subject("flag", "a.py"), Subject("flag", "b.py"), Subject("flag", "a.py", "n=2")
+    for subject in (first, third):
+        Baseline.of(findings, subject).save_into(path, subject)
+    Baseline.of((), second).save_into(path, second)
+    accepting = Baseline.load(path)
+    assert [accepting.remaining(findings, s) for s in (first, third)] == [(), ()]
+    assert accepting.remaining(findings, Subject("flag", "moved.py")) == ()
+    assert accepting.remaining(findings, Subject("flag", "a.py", "n=3")) == findings
 
 
 def test_a_baseline_of_before_kernels_and_counts_accepts_as_it_did(tmp_path):
@@ -523,7 +536,7 @@ def test_a_baseline_of_before_kernels_and_counts_accepts_as_it_did(tmp_path):
     path.write_text(json.dumps({"xeemu baseline": 1, "accepted": [entry]}))
     old = Baseline.load(path)
     assert old.is_dated
-    assert old.remaining(Findings([finding, finding]), "any") == ()
+    assert old.remaining(Findings([finding, finding]), Subject("any")) == ()
     path.write_text(json.dumps({"xeemu baseline": 1, "accepted": [{**entry, "count": 0}]}))
     with pytest.raises(xe.KernelArgumentError, match=r"has the count 0, not a number from 1"):
         Baseline.load(path)

@@ -126,7 +126,7 @@ def program(steps):
             else:
                 total = total * 3 + loaded(wg, how, memory, table, data) * (number + 1)
         for memory in memories.values():
-            total = total * 5 + memory[wg.local_id()]
+            total = total * 5 + memory[table[wg.local_id()]]  # so that the memories are needed
         return out.at[wg.global_id()].set(total)
 
     return kernel

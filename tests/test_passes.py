@@ -114,6 +114,56 @@ def test_a_quotient_of_what_may_be_negative_is():
     assert text(kernel, "simplify_divisions") == text(kernel, "inline_calls")
 
 
+def test_what_is_computed_twice_is_computed_once_there_or_around_it():
+    """Operations of one memory's version too, until it is stored to."""
+
+    @xe.kernel
+    def kernel(wg, x, out):
+        lid = wg.local_id()
+        start = x[lid + 1] * 2
+
+        def turn(k, total):
+            return total + x[lid + 1] * 2 + x[lid + k] + x[lid + k]
+
+        out = out.at[lid].set(out[lid] + lax.fori_loop(0, 3, turn, start))
+        return out.at[lid].set(out[lid] - x[lid + 1])
+
+    assert text(kernel, "common_subexpressions") == [
+        "v1:i32[16] = local_id 0",
+        "v2:i32[16] = v1 + 1",
+        "v3:i32[16] = load x[v2]",
+        "v4:i32[16] = v3 * 2",
+        "v5:i32[16] = load out[v1]",
+        "loop 3 times, v6 from 0, v7 from v4:",
+        "  v8:i32 = v6 + 1",
+        "  v9:i32[16] = v7 + v4",
+        "  v10:i32 = i32(v6)",
+        "  v11:i32[16] = v1 + v10",
+        "  v12:i32[16] = load x[v11]",
+        "  v13:i32[16] = v9 + v12",
+        "  v14:i32[16] = v13 + v12",
+        "  v6 = v8",
+        "  v7 = v14",
+        "v15:i32[16] = v5 + v7",
+        "store out[v1] v15",
+        "v16:i32[16] = load out[v1]",
+        "v17:i32[16] = v16 - v3",
+        "store out[v1] v17",
+        "return out",
+    ]
+
+
+def test_what_branches_compute_alike_is_computed_in_each():
+    @xe.kernel
+    def kernel(wg, x, out):
+        lid = wg.local_id()
+        more = lax.cond(wg.group_id() > 1, lambda: x[lid] * 3, lambda: x[lid] * 3 + 1)
+        return out.at[lid].set(more)
+
+    assert text(kernel, "common_subexpressions").count("  v5:i32[16] = load x[v1]") == 1
+    assert " ".join(text(kernel, "common_subexpressions")).count("load x[v1]") == 2
+
+
 @xe.kernel
 def neighbours(wg, x, out):
     """The group's elements in local memory, a barrier for it and another one, and a loop that carries both."""
@@ -134,25 +184,25 @@ def test_a_copy_in_local_memory_goes():
     got = text(neighbours, "eliminate_scratchpads")
     assert got[got.index("own = local i32[16]") :] == [
         "own = local i32[16]",
-        "v7:i32[16] = load x[v6]",
+        "v6:i32[16] = load x[v5]",
         "store own[v1] 0",
         "group barrier (own)",
-        "loop 2 times, v8 from 0:",
-        "  v9:i32 = v8 + 1",
-        "  v10:i32 = i32(v8)",
-        "  v11:i32[16] = v1 ^ v10",
-        "  v12:i32[16] = 15 - v1",
-        "  v13:i32 = group_id 0",
-        "  v14:i32 = v13 * 16",
-        "  v15:i32 = 0 + v14",
-        "  v16:i32[16] = broadcast_in_dim v15",
-        "  v17:i32[16] = v12 + v16",
-        "  v18:i32[16] = load x[v17]",
-        "  store own[v11] v18",
+        "loop 2 times, v7 from 0:",
+        "  v8:i32 = v7 + 1",
+        "  v9:i32 = i32(v7)",
+        "  v10:i32[16] = v1 ^ v9",
+        "  v11:i32[16] = 15 - v1",
+        "  v12:i32 = group_id 0",
+        "  v13:i32 = v12 * 16",
+        "  v14:i32 = 0 + v13",
+        "  v15:i32[16] = broadcast_in_dim v14",
+        "  v16:i32[16] = v11 + v15",
+        "  v17:i32[16] = load x[v16]",
+        "  store own[v10] v17",
         "  group barrier (own)",
-        "  v8 = v9",
-        "v19:i32[16] = load own[v1]",
-        "store out[v6] v19",
+        "  v7 = v8",
+        "v18:i32[16] = load own[v1]",
+        "store out[v5] v18",
         "return out",
     ]
 
@@ -180,6 +230,83 @@ def test_what_nobody_uses_goes_but_for_loops_that_may_not_end():
     ]
 
 
+def test_loads_of_what_was_stored_are_slices_of_it():
+    """A step of a reduction; of the memory nothing is left then."""
+
+    @xe.kernel
+    def halved(wg, x, out):
+        lid = wg.local_id()
+        live = lid < 6
+        own = wg.barrier(wg.local(16, jnp.int32).at[lid].set(2 * x[lid], where=lid < 12))
+        both = own.load(lid, where=live) + own.load(lid + 6, where=live)
+        own = wg.barrier(own.at[lid].set(both, where=live))
+        return out.at[lid].set(own.load(5 - lid, where=live))
+
+    assert text(halved, pipeline.NAMES[-1]) == [
+        "v1:i32[16] = local_id 0",
+        "v2:i32[16] = load x[v1]",
+        "v3:i32[16] = 2 * v2",
+        "v4:i32[12] = slice v3",
+        "v5:i32[6] = slice v4",
+        "v6:i32[16] = pad v5, 0",
+        "v7:i32[12] = slice v3",
+        "v8:i32[6] = slice v7",
+        "v9:i32[16] = pad v8, 0",
+        "v10:i32[16] = v6 + v9",
+        "v11:i32[6] = slice v10",
+        "v12:i32[6] = rev v11",
+        "v13:i32[16] = pad v12, 0",
+        "store out[v1] v13",
+        "return out",
+    ]
+
+
+@pytest.mark.parametrize("meets", ["another store", "a loop", "an atomic update"])
+def test_a_load_stays_where_the_memory_is_needed_after_the_store(meets):
+    @xe.kernel
+    def kernel(wg, x, out):
+        lid = wg.local_id()
+        own = wg.local(16, jnp.int32).at[lid].set(x[lid])
+        if meets == "another store":
+            own = own.at[x[lid] % 16].set(1)
+        elif meets == "a loop":
+            own = lax.fori_loop(0, 3, lambda k, m: m.at[lid].set(m[lid ^ k]), own)
+        else:
+            own = own.atomic[0].add(1)
+        return out.at[lid].set(wg.barrier(own)[lid])
+
+    assert text(kernel, "forward_stores") == text(kernel, before("forward_stores"))
+
+
+def test_what_loops_carry_for_nobody_goes():
+    """A memory that each iteration fills anew, and a sum that only it is made of."""
+
+    @xe.kernel
+    def kernel(wg, x, out):
+        lid = wg.local_id()
+
+        def turn(k, carried):
+            own, _, unused = carried
+            own = wg.barrier(own.at[lid].set(x[lid + k]))
+            return own, own[15 - lid], unused + k
+
+        return out.at[lid].set(lax.fori_loop(0, 3, turn, (wg.local(16, jnp.int32), lid, 0))[1])
+
+    assert text(kernel, pipeline.NAMES[-1]) == [
+        "v1:i32[16] = local_id 0",
+        "loop 3 times, v2 from 0, v3 from v1:",
+        "  v4:i32 = v2 + 1",
+        "  v5:i32 = i32(v2)",
+        "  v6:i32[16] = v1 + v5",
+        "  v7:i32[16] = load x[v6]",
+        "  v8:i32[16] = rev v7",
+        "  v2 = v4",
+        "  v3 = v8",
+        "store out[v1] v3",
+        "return out",
+    ]
+
+
 @xe.kernel
 def accumulated(wg, x, out):
     """A memory that a loop accesses at one place, under a mask, and that a barrier orders with another one."""
@@ -198,25 +325,22 @@ def accumulated(wg, x, out):
 def test_a_memory_that_a_loop_accesses_at_one_place_is_a_value_in_it():
     got = text(accumulated, "promote_memories")
     loop = next(k for k, row in enumerate(got) if row.startswith("loop"))
-    assert got[loop - 2 : loop + 18] == [
+    assert got[loop - 2 : loop + 15] == [
         "v2 = constant i32[16]",
         "v3:i32[16] = load total[v2]",
         "loop 8 times, v4 from 0, v5 from v3:",
         "  v6:i32 = v4 + 1",
         "  v7:i32[16] = 4 * v1",
-        "  v8:i32[16] = 4 * v1",
-        "  v9:i32 = load x[v4]",
-        "  v10:i32[16] = v5 + v9",
-        "  v11:i32[16] = load x[v1]",
-        "  v12:i32 = i32(v4)",
-        "  v13:bool[16] = v11 > v12",
-        "  v14:i32[16] = where v13 then v10 else v5",
-        "  v15:i32 = i32(v4)",
-        "  v16:i32[16] = v1 ^ v15",
-        "  store other[v16] v1",
+        "  v8:i32 = load x[v4]",
+        "  v9:i32[16] = v5 + v8",
+        "  v10:i32[16] = load x[v1]",
+        "  v11:i32 = i32(v4)",
+        "  v12:bool[16] = v10 > v11",
+        "  v13:i32[16] = where v12 then v9 else v5",
+        "  v14:i32[16] = v1 ^ v11",
+        "  store other[v14] v1",
         "  group barrier (other)",
         "  v4 = v6",
-        "  v5 = v14",
+        "  v5 = v13",
         "store total[v2] v5",
-        "v17:i32[16] = 4 * v1",
     ]

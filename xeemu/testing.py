@@ -21,7 +21,7 @@ from xeemu.commands.verdict import compare
 from xeemu.devices.device import Device
 from xeemu.devices.device import device as find_device
 from xeemu.errors import KernelArgumentError
-from xeemu.faults.baseline import Baseline
+from xeemu.faults.baseline import Baseline, Subject
 from xeemu.faults.checking import check
 from xeemu.language import public
 from xeemu.language.kernel import Kernel
@@ -69,7 +69,8 @@ def assert_clean(
     """
     __tracebackhide__ = True
     outputs, findings = check(kernel, nd_range, device=device)(*arguments, **static)
-    findings = findings if baseline is None else Baseline.load(baseline).remaining(findings, kernel.name)
+    if baseline is not None:
+        findings = Baseline.load(baseline).remaining(findings, Subject.of(kernel, static, baseline))
     found = findings.errors if notes else findings.faults
     if found:
         listed = "\n\n".join(map(str, found))

@@ -1,6 +1,7 @@
 """Checks: which findings of a check count, and the forms in which they are told; which figures of two reports do."""
 
 import argparse
+import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
 
@@ -9,51 +10,81 @@ from xeemu.commands.notation import UsageError
 from xeemu.cost import comparison
 from xeemu.errors import did_you_mean
 from xeemu.faults import exchange
-from xeemu.faults.baseline import Baseline
+from xeemu.faults.baseline import Baseline, Subject
+from xeemu.faults.exchange import Refusal
 from xeemu.faults.findings import Finding, Findings
 from xeemu.kernels.example import Example
 from xeemu.plurals import counted
 
 
-def settled(findings: Findings, given: argparse.Namespace, example: Example) -> Findings:
-    """The findings of a check that no baseline accepts; writes the files that the command line asks for."""
-    kernel = example.kernel.name
-    left = Baseline.load(given.baseline).remaining(findings, kernel) if given.baseline else findings
+@dataclasses.dataclass(frozen=True)
+class Checked:
+    """A kernel that was checked.
+
+    Attributes:
+      example: it, with its launch.
+      findings: all that was found.
+      subject: what a baseline knows the kernel by; None where there is no baseline.
+      accepted: the baseline that accepts findings; None where none does.
+    """
+
+    example: Example
+    findings: Findings
+    subject: Subject | None
+    accepted: Baseline | None
+
+    @property
+    def left(self) -> Findings:
+        """The findings that no baseline accepts."""
+        if self.accepted is None or self.subject is None:
+            return self.findings
+        return self.accepted.remaining(self.findings, self.subject)
+
+
+Outcome = Checked | Refusal
+
+
+def settled(findings: Findings, given: argparse.Namespace, example: Example) -> Checked:
+    """A kernel with its findings; writes the files that the command line asks for."""
+    path = given.baseline or given.write_baseline
+    subject = Subject.of(example.kernel, example.static, path) if path else None
+    done = Checked(example, findings, subject, Baseline.load(given.baseline) if given.baseline else None)
     if given.write_baseline:
-        Baseline.of(findings, kernel).save_into(given.write_baseline, kernel)
+        written = Subject.of(example.kernel, example.static, given.write_baseline)
+        Baseline.of(findings, written).save_into(given.write_baseline, written)
     if given.html:
-        left.to_html(given.html, title=f"{example.name}: what is wrong")
-    return left
+        done.left.to_html(given.html, title=f"{example.name}: what is wrong")
+    return done
 
 
-def failing(left: Findings, given: argparse.Namespace) -> tuple[Finding, ...]:
+def failing(done: Checked, given: argparse.Namespace) -> tuple[Finding, ...]:
     """The findings for which a check fails: errors, with --fail-on note all but what is mostly meant.
 
     A check that writes a baseline accepts all of them, and fails for none.
     """
     if given.write_baseline:
         return ()
-    return left.errors if given.fail_on == "error" else left.faults
+    return done.left.errors if given.fail_on == "error" else done.left.faults
 
 
-def told(left: Findings, found: Findings, given: argparse.Namespace, kernel: str) -> str:
+def told(done: Checked, given: argparse.Namespace) -> str:
     """The findings that are left of all that were found, as a text that says what of them a baseline accepts."""
-    if not given.baseline:
+    left, baseline, subject = done.left, done.accepted, done.subject
+    if baseline is None or subject is None:
         return str(left)
-    baseline = Baseline.load(given.baseline)
     lines = [str(left) if left else "no new findings"]
-    if accepted := len(found) - len(left):
+    if accepted := len(done.findings) - len(left):
         lines.append(f"{accepted} accepted by {given.baseline}")
-    if alike := sum(baseline.knows(finding, kernel) for finding in left):
+    if alike := sum(baseline.knows(finding, subject) for finding in left):
         lines.append(f"{counted(alike, 'finding')} of kinds that {given.baseline} knows, more of them than it accepts")
     if baseline.is_dated:
         lines.append(f"{given.baseline} knows neither kernels nor counts; write it again with --write-baseline")
     return ("\n\n" if left else "; ").join(lines)
 
 
-def written(found: Findings, path: str, kernel: str) -> str:
+def written(done: Checked, path: str) -> str:
     """What is told of a baseline that has been written."""
-    return f"{path}: {counted(len(found), 'finding')} of {kernel} written"
+    return f"{path}: {counted(len(done.findings), 'finding')} of {done.example.kernel.name} written"
 
 
 def figures(given: argparse.Namespace, before: xe.Report, after: xe.Report) -> Sequence[str]:
@@ -79,15 +110,33 @@ def figures(given: argparse.Namespace, before: xe.Report, after: xe.Report) -> S
     return names
 
 
-def formatted(findings: Findings, form: str) -> str:
-    """The findings in a form of `FORMATS`, as lines."""
-    text = FORMATS[form](findings)
+def formatted(outcomes: Sequence[Outcome], given: argparse.Namespace, form: str) -> str:
+    """What was found in a form of `FORMATS` but `text`, as lines."""
+    text = FORMATS[form](outcomes, given)
     return f"{text}\n" if text else ""
 
 
-FORMATS: Mapping[str, Callable[[Findings], str]] = {
-    "text": str,
-    "json": lambda findings: json.dumps(findings.to_dict(), indent=2),
-    "github": exchange.annotations,
-    "sarif": lambda findings: json.dumps(exchange.sarif(findings, xe.__version__), indent=2),
+def _json(outcomes: Sequence[Outcome], given: argparse.Namespace) -> str:
+    """Of one kernel its findings, of a list of them an object each."""
+    data = [{"refused": o.message} if isinstance(o, Refusal) else o.left.to_dict() for o in outcomes]
+    if given.list is None:
+        return json.dumps(data[0], indent=2)
+    names = [None if isinstance(o, Refusal) else o.example.name for o in outcomes]
+    return json.dumps([{"kernel": name, **one} for name, one in zip(names, data, strict=True)], indent=2)
+
+
+def _annotations(outcomes: Sequence[Outcome], given: argparse.Namespace) -> str:
+    fails = [finding for o in outcomes if isinstance(o, Checked) for finding in failing(o, given)]
+    return exchange.annotations(_all(outcomes), fails)
+
+
+def _all(outcomes: Sequence[Outcome]) -> list[exchange.Told]:
+    return [told for o in outcomes for told in ([o] if isinstance(o, Refusal) else o.left)]
+
+
+FORMATS: Mapping[str, Callable[[Sequence[Outcome], argparse.Namespace], str]] = {
+    "text": lambda outcomes, given: "\n\n".join(map(str, _all(outcomes))),
+    "json": _json,
+    "github": _annotations,
+    "sarif": lambda outcomes, given: json.dumps(exchange.sarif(_all(outcomes), xe.__version__), indent=2),
 }

@@ -1,11 +1,10 @@
-"""The command `xeemu`: runs, traces, checks and costs kernels, lists devices. The only module that prints."""
+"""The command `xeemu`: runs, traces, checks and costs kernels, lists devices."""
 
 import argparse
 import collections
 import contextlib
 import dataclasses
 import json
-import os
 import sys
 import textwrap
 import time
@@ -19,6 +18,8 @@ from xeemu import kernels
 from xeemu.commands import (
     checks,
     completion,
+    listed,
+    litmus,
     parser,
     printing,
     programs,
@@ -33,10 +34,9 @@ from xeemu.commands.notation import UsageError
 from xeemu.commands.targets import KernelOptions, SweepOptions
 from xeemu.devices import description
 from xeemu.devices.device import Device
-from xeemu.kernels import litmus as litmus_tests
+from xeemu.faults.exchange import Refusal
 from xeemu.kernels.example import Example
 from xeemu.launching.arguments import DEFAULT_DEVICE
-from xeemu.memory_model.witness import Witness
 from xeemu.plurals import counted
 from xeemu.sweeps.progress import phase
 
@@ -49,8 +49,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
       arguments: the words after `xeemu`; by default the process's own.
     """
+    with (
+        contextlib.redirect_stdout(terminal.unread(sys.stdout)),
+        contextlib.redirect_stderr(terminal.unread(sys.stderr)),
+    ):
+        return _carried_out(sys.argv[1:] if arguments is None else arguments)
+
+
+def _carried_out(words: Sequence[str]) -> int:
     commands = parser.build(_COMMANDS)
-    given = commands.parse_args(parser.joined(sys.argv[1:] if arguments is None else arguments))
+    given = commands.parse_args(parser.joined(words))
     if given.named is None:
         commands.print_help()
         return 0
@@ -63,10 +71,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refused(f"error: {error}")
     except (MemoryError, jax.errors.JaxRuntimeError) as error:
         return _refused(f"error: this machine cannot run it: {error}")
-    except BrokenPipeError:
-        # Who read the output has enough of it; without this, Python would complain as it exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except KeyboardInterrupt:
         return _INTERRUPTED
     return code
@@ -204,28 +208,60 @@ def _diff(given: argparse.Namespace) -> int:
 
 
 def _check(given: argparse.Namespace) -> int:
-    example = _target(given, _kernel_options(given)).example
-    size = example.sized(given.size)
+    if given.list is None:
+        return _told_of_checks([_checked_or_refused(given, given)], given)
+    if given.name is not None or given.html:
+        raise UsageError("--list names the kernels, a line each: leave out the name and --html")
+    return _told_of_checks([_checked_or_refused(one, given) for one in listed.checks(given.list)], given)
+
+
+def _checked_or_refused(one: argparse.Namespace, given: argparse.Namespace) -> checks.Outcome:
+    """One kernel checked and told, if it is told as text; one that is refused is told in any case."""
+    try:
+        done = _checked(one, given)
+    except (xe.Error, UsageError) as error:
+        if given.list is None and _format(given) == "text":
+            raise
+        code = f" ({error.code})" if isinstance(error, xe.Error) else ""
+        _refused(f"{one.name}: error{code}: {error}" if given.list else f"error{code}: {error}")
+        return Refusal(str(error))
+    if given.write_baseline:
+        printing.say(checks.written(done, given.write_baseline), sys.stderr)
+    return done
+
+
+def _checked(one: argparse.Namespace, given: argparse.Namespace) -> checks.Checked:
+    example = _target(one, _kernel_options(one)).example
+    size = example.sized(one.size)
     nd_range = example.nd_range(size)
-    launch = xe.check(example.kernel, nd_range, device=given.device, max_iterations=given.max_iterations)
+    launch = xe.check(example.kernel, nd_range, device=one.device, max_iterations=one.max_iterations)
     with phase(f"{example.name}: checking"):
         _, findings = launch(*example.inputs(size), **example.static)
     with _writing():
-        left = checks.settled(findings, given, example)
-    format_ = "json" if given.json else given.format
-    if format_ == "text":
-        device = xe.device(given.device)
+        done = checks.settled(findings, given, example)
+    if _format(given) == "text":
+        device = xe.device(one.device)
         launched = printing.launch_text(example.kernel, nd_range, device)
-        told = checks.told(left, findings, given, example.kernel.name)
-        printing.say(f"{example.name}: {launched}, device {device.name}\n\n{told}\n")
+        printing.say(f"{example.name}: {launched}, device {device.name}\n\n{checks.told(done, given)}\n")
         printing.print_sites("proved", findings.proved)
         printing.print_sites("watched", findings.watched)
-    else:
-        print(checks.formatted(left, format_), end="")
-    _print_others(example.kernel, nd_range, format_ != "text")
-    if given.write_baseline:
-        printing.say(checks.written(findings, given.write_baseline, example.kernel.name), sys.stderr)
-    return _FOUND if checks.failing(left, given) else 0
+        _print_others(example.kernel, nd_range, data=False)
+        if given.list:
+            printing.say("")
+    return done
+
+
+def _format(given: argparse.Namespace) -> str:
+    return "json" if given.json else given.format
+
+
+def _told_of_checks(outcomes: Sequence[checks.Outcome], given: argparse.Namespace) -> int:
+    """Prints what was found where a program is to read it, and gives the exit code."""
+    if (form := _format(given)) != "text":
+        print(checks.formatted(outcomes, given, form), end="")
+    if any(isinstance(outcome, Refusal) for outcome in outcomes):
+        return _REFUSED
+    return _FOUND if any(isinstance(o, checks.Checked) and checks.failing(o, given) for o in outcomes) else 0
 
 
 def _print_others(kernel: xe.Kernel, nd_range: xe.NDRange, data: bool) -> int:
@@ -273,33 +309,6 @@ def _list(given: argparse.Namespace) -> int:
 def _completion(given: argparse.Namespace) -> int:
     print(completion.script(parser.build(_COMMANDS), given.shell))
     return 0
-
-
-def _litmus(given: argparse.Namespace) -> int:
-    if given.name is None:
-        for known in litmus_tests.KNOWN.values():
-            text = f"{known.name:22} {known.verdict:10} {known.summary}"
-            print(textwrap.fill(text, printing.WIDTH, subsequent_indent=" " * 34))
-        print("\nxeemu litmus NAME prints the program, its outcomes and an execution that shows the one asked for.")
-        return 0
-    known = litmus_tests.known(given.name)
-    asked = " ".join(f"{name}={value}" for name, value in known.outcome.items())
-    shown = known.test.races[0].witness if known.test.undefined else known.test.witness(**known.outcome)
-    print(f"{known.test}\n")
-    printing.print_labelled("asked", f"{asked}: {known.found}")
-    printing.print_labelled("source", f"{known.source}: {known.verdict}")
-    for execution in known.test.outcomes.values() if given.all else [shown] if shown else []:
-        print(f"\n{execution}")
-    if given.plot is not None:
-        _plot_execution(shown, given.plot)
-    return 0 if known.found == known.verdict else _DIFFERENT
-
-
-def _plot_execution(shown: Witness | None, path: str) -> None:
-    if shown is None:
-        raise UsageError("--plot draws an execution with the outcome that is asked for, and that is forbidden here")
-    figure: Any = xe.plot.execution(shown).figure
-    figure.savefig(path)
 
 
 def _occupancy(given: argparse.Namespace) -> int:
@@ -381,7 +390,7 @@ _COMMANDS: Mapping[str, parser.Command] = {
     "check": _check,
     "diff": _diff,
     "tune": _tune,
-    "litmus": _litmus,
+    "litmus": litmus.carry_out,
     "occupancy": _occupancy,
     "profile": _profile,
     "estimate": _estimate,

@@ -33,7 +33,7 @@ def build(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
     Args:
       commands: what carries out each command, by its name.
     """
-    parser = _Parser(
+    parser = Parser(
         prog="xeemu",
         description="Runs SYCL work-group kernels as they would run on an Intel Xe GPU, on JAX.",
         epilog=_EXIT_CODES,
@@ -139,7 +139,8 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
     _add_json(parser)
 
 
-def _add_check(parser: argparse.ArgumentParser) -> None:
+def add_checked(parser: argparse.ArgumentParser) -> None:
+    """Adds what says which kernel is checked, and how it is launched."""
     _add_target(parser)
     parser.add_argument(
         "--max-iterations",
@@ -147,6 +148,13 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
         default=MAX_ITERATIONS,
         metavar="N",
         help="give up a loop that tests a predicate after so many (default: %(default)s)",
+    )
+
+
+def _add_check(parser: argparse.ArgumentParser) -> None:
+    add_checked(parser)
+    parser.add_argument(
+        "--list", metavar="FILE", help="check the kernels of this file, each a line of words as they stand here"
     )
     parser.add_argument(
         "--fail-on",
@@ -334,7 +342,7 @@ def _whole(text: str, least: int) -> int:
     return number
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
     """A parser that tells which command or option is meant by a misspelt one."""
 
     def error(self, message: str) -> NoReturn:
@@ -344,7 +352,7 @@ class _Parser(argparse.ArgumentParser):
         """The words parsed; an option that is not known is told by the command that does not have it."""
         given, unknown = self.parse_known_args(args, namespace)
         if unknown:
-            command = self._commands.get(given.named, self)
+            command = self._commands.get(getattr(given, "named", ""), self)
             command.error(f"unrecognized arguments: {' '.join(unknown)}")
         return given
 

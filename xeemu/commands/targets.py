@@ -1,7 +1,9 @@
 """What a command line names: an example of the collection, or an example or a kernel of the user's own file."""
 
 import dataclasses
+import importlib
 import importlib.util
+import os
 import re
 import sys
 import traceback
@@ -204,22 +206,41 @@ def listed(path: str, build: str = "", std: str | None = None) -> str:
 
 
 def _load(path: Path) -> ModuleType:
-    """The module of a file, with the file's folder on the path for its own imports, as Python runs a script."""
-    if not path.is_file():
+    """The module of a file, or of the name of a module.
+
+    What it imports is looked for in the file's folder, as Python does for a script, and in the folder in which the
+    program runs; a file of a package is a module of that.
+    """
+    name = str(path) if not path.exists() and re.fullmatch(r"\w+(\.\w+)*", str(path)) else None
+    if name is None and not path.is_file():
         raise UsageError(f"there is no file {path}; write the path of a Python file, a colon and a name")
-    file = path.resolve()
+    sys.path.insert(0, os.getcwd())
+    try:
+        return importlib.import_module(name) if name is not None else _of_file(path.resolve(), path)
+    except xe.Error:
+        raise
+    except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and name is not None and name.startswith(error.name or " "):
+            raise UsageError(f"there is no file {name} and no module {error.name}; write path.py:NAME") from None
+        lines = traceback.extract_tb(error.__traceback__)
+        users = [line.lineno for line in lines if line.filename == str(path.resolve())]
+        where = f"\n  at {path}:{users[-1]}" if users else ""
+        raise UsageError(f"{path} cannot be loaded: {type(error).__name__}: {error}{where}") from error
+
+
+def _of_file(file: Path, path: Path) -> ModuleType:
+    """The module of a file; `path` is how the user wrote it."""
+    top = file.parent
+    while (top / "__init__.py").is_file():
+        top = top.parent
+    if top != file.parent:
+        sys.path.insert(0, str(top))
+        return importlib.import_module(".".join(file.relative_to(top).with_suffix("").parts))
     spec = importlib.util.spec_from_file_location(f"_xeemu_file_{path.stem}", file)
     if spec is None or spec.loader is None:
         raise UsageError(f"{path} is not a Python file; its name should end in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     sys.path.insert(0, str(file.parent))
-    try:
-        spec.loader.exec_module(module)
-    except xe.Error:
-        raise
-    except Exception as error:
-        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
-        where = f"\n  at {path}:{lines[-1]}" if lines else ""
-        raise UsageError(f"{path} cannot be loaded: {type(error).__name__}: {error}{where}") from error
+    spec.loader.exec_module(module)
     return module

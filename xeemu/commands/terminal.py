@@ -1,10 +1,10 @@
-"""Terminal: how wide the output is, and the colours of what is printed on one."""
+"""Terminal: how wide the output is, the colours of what is printed on one, and readers that leave."""
 
 import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from typing import TextIO
+from typing import Any, TextIO, cast
 
 NARROWEST = 80
 """Columns of texts where nothing says how many there are."""
@@ -20,6 +20,38 @@ _COLOURS: Sequence[tuple[str, str]] = (
     (r"(?<![\w./-])[\w./+-]+\.(?:py|cl|cpp|hpp|h):\d+", _CYAN),
 )
 _PATTERN = re.compile("|".join(f"({pattern})" for pattern, _ in _COLOURS), re.MULTILINE)
+
+
+class _Unread:
+    """A stream that takes what nobody reads any more: a command goes on, and its exit code is what it finds."""
+
+    def __init__(self, stream: TextIO):
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        try:
+            return self._stream.write(text)
+        except BrokenPipeError:
+            self._leave()
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except BrokenPipeError:
+            self._leave()
+
+    def _leave(self) -> None:
+        """Sends what comes to nowhere, also what Python still writes as it exits."""
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+
+
+def unread(stream: TextIO) -> TextIO:
+    """The stream, which takes what is written where its reader has left, as `head` does."""
+    return cast(TextIO, _Unread(stream))
 
 
 def width(stream: TextIO) -> int:

@@ -15,7 +15,6 @@ from xeemu.emission import (
     placed_windows,
     positions,
     small_histograms,
-    store_to_load_forwarding,
 )
 from xeemu.emission.access_plans import (
     Atomic,
@@ -36,7 +35,6 @@ from xeemu.emission.haloed_tiles import HaloedTiles
 from xeemu.emission.periodic_gathers import PeriodicGather
 from xeemu.emission.placed_windows import PlacedWindow
 from xeemu.emission.positions import Lanes, Touched, columns, places
-from xeemu.emission.store_to_load_forwarding import Forwarded
 from xeemu.emission.strided_windows import StridedWindow
 from xeemu.emission.values import Emitted, Shared, Some
 from xeemu.knowledge import addressing
@@ -71,8 +69,6 @@ def read(plan: Load, at: Touched, in_line: bool = False, base: jax.Array | None 
     match plan:
         case Missing(value):
             return jnp.full((1, at.where.count), value)
-        case Forwarded():
-            return store_to_load_forwarding.recalled(at.buffer.stored, plan)
         case PeriodicGather():
             return plan.read(data, plan.first(base, at.chunk))
         case Window(window):
@@ -185,17 +181,15 @@ def store(plan: Store, at: Touched, value: Emitted) -> Buffer:
     """The memory after a plain store; of several stores to one element, some one stays."""
     if plan.once is not None:
         at = dataclasses.replace(at, address=at.address.only(plan.once), where=at.where.only(plan.once))
-    buffer, address, where, chunk = at.buffer, at.address, at.where, at.chunk
+    buffer, where, chunk = at.buffer, at.where, at.chunk
     if isinstance(plan.by, Empty):
         return buffer
     values = where.array(value, chunk).astype(buffer.data.dtype)
     if isinstance(plan.by, Window | BoundaryWindow):
         written = _placed(plan.by.window, at).written(contents(buffer), values, where.mask)
         viewed = plan.by.window.whole and where.mask is None
-        after = dataclasses.replace(buffer.holding(written), viewed=viewed)
-    else:
-        after = buffer.holding(_scatter(buffer.data, "store", _target(at), values, _always(at)))
-    return store_to_load_forwarding.remembering(buffer, after, address, where, values, value.shared, chunk)
+        return dataclasses.replace(buffer.holding(written), viewed=viewed)
+    return buffer.holding(_scatter(buffer.data, "store", _target(at), values, _always(at)))
 
 
 def contents(buffer: Buffer) -> jax.Array:
@@ -258,7 +252,7 @@ def atomic(plan: Atomic, at: Touched, op: str, values: Sequence[Emitted]) -> Buf
             return buffer.holding(placed.combined(data, op, arrays[0], at.where.mask, chunk.target))
         case ScatteredUpdate():
             pending = (*buffer.pending, _update(plan, at, op, arrays[0]))
-            waiting = dataclasses.replace(buffer, pending=pending, stored=())
+            waiting = dataclasses.replace(buffer, pending=pending)
             return waiting if plan.waits else carried_out(waiting, chunk)
         case InOrder():
             return buffer.holding(_in_order(at, op, arrays)[1])

@@ -9,7 +9,6 @@ from xeemu.emission import (
     read_modify_write,
     redundant_masks,
     stencil_loads,
-    store_to_load_forwarding,
     update_coalescing,
 )
 from xeemu.emission.context import Context
@@ -29,7 +28,6 @@ class AccessConstraints:
     """How a memory operation has to be emitted.
 
     Attributes:
-      forwarded: whether a load may take what was stored (see `store_to_load_forwarding`).
       guarded: whether its mask keeps it within bounds and does nothing else (see `redundant_masks`).
       gathered: whether a load must be a gather (see `hazards`).
       scattered: whether a store must not be a slice (see `hazards`).
@@ -43,7 +41,6 @@ class AccessConstraints:
       apart: whether what a mask leaves out of a load is computed apart (see `hazards`).
     """
 
-    forwarded: bool = False
     guarded: bool = False
     gathered: bool = False
     scattered: bool = False
@@ -62,7 +59,6 @@ class BodyConstraints:
     """Those of all memory operations of a (sub)program, by their numbers; attributes as in `AccessConstraints`."""
 
     hazards: Hazards
-    forwarded: frozenset[int]
     guarded: frozenset[int]
     joined: frozenset[int]
     rows: Mapping[int, Row]
@@ -75,7 +71,6 @@ class BodyConstraints:
         before = [read(v) for v in self.hazards.waits.get(number, ())]
         added = self.sums.get(number)
         return AccessConstraints(
-            forwarded=number in self.forwarded,
             guarded=number in self.guarded,
             gathered=number in self.hazards.gathered,
             scattered=number in self.hazards.scattered,
@@ -105,7 +100,6 @@ def of_body(body: Region, plan: Plan, context: Context) -> BodyConstraints:
     guarded = frozenset() if watches else redundant_masks.of_body(body, plan, context.dimensions)
     return BodyConstraints(
         hazards=found,
-        forwarded=store_to_load_forwarding.of_body(body, plan, chunk.geometry),
         guarded=guarded,
         joined=joined if iteration is None else joined | iteration.scattered,
         rows=rows,

@@ -6,7 +6,6 @@ chunk and its target. Nothing here emits, and nothing that emits decides.
 
 import dataclasses
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -15,16 +14,14 @@ from xeemu.emission import (
     haloed_tiles,
     ordered_atomics,
     periodic_gathers,
-    store_to_load_forwarding,
     strided_windows,
 )
-from xeemu.emission.buffers import Few, Stored
+from xeemu.emission.buffers import Few
 from xeemu.emission.chunk import Chunk
 from xeemu.emission.haloed_tiles import HaloedTiles
 from xeemu.emission.periodic_gathers import PeriodicGather
 from xeemu.emission.references import Reference
 from xeemu.emission.stencil_loads import StencilLoad
-from xeemu.emission.store_to_load_forwarding import Forwarded
 from xeemu.emission.strided_windows import StridedWindow
 from xeemu.emission.values import Split
 from xeemu.knowledge import lattices
@@ -116,7 +113,7 @@ class InOrder:
     """One element after the other, in the order of the work-items."""
 
 
-Load = Missing | Forwarded | PeriodicGather | Window | BoundaryWindow | HaloedTiles | CheckedWindow | Gather
+Load = Missing | PeriodicGather | Window | BoundaryWindow | HaloedTiles | CheckedWindow | Gather
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -143,14 +140,12 @@ class Loading:
       missing: what elements out of bounds read as; poison if that is None.
       gathered: whether it has to be a gather.
       neighbour: the load as one of several, if it is.
-      stored: what it may take of what stores have left, the latest first.
       split: the division that gave its only index, if one did and elements may be copied.
     """
 
     missing: np.ndarray | None = None
     gathered: bool = False
     neighbour: StencilLoad | None = None
-    stored: Sequence[Stored] = ()
     split: Split | None = None
 
 
@@ -160,8 +155,6 @@ def of_load(reference: Reference, loading: Loading, chunk: Chunk) -> Load:
     missing = poison(dtype) if loading.missing is None else loading.missing.astype(dtype)
     if reference.is_empty:
         return Missing(missing)
-    if (taken := store_to_load_forwarding.source(reference, loading.stored, chunk.geometry.items)) is not None:
-        return taken
     gather = Gather(_run(reference, chunk), missing)
     if loading.gathered:
         return gather

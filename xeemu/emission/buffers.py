@@ -9,7 +9,6 @@ import numpy as np
 from jax import lax
 
 from xeemu.emission.storage import Storage
-from xeemu.emission.values import Shared
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -25,7 +24,6 @@ class Buffer:
       pending: updates that are still to be carried out, together with the next one (see `update_coalescing`).
       deferred: updates that are still to be made, at once with others (see `batched_updates`).
       deferred_to: the window in which those are made, if they are of a row (see `update_coalescing`).
-      stored: what is known of the contents, the latest first (see `store_to_load_forwarding`).
       viewed: whether the data may be no array of their own but another one in this shape, as one store has left them.
     """
 
@@ -35,7 +33,6 @@ class Buffer:
     pending: tuple["Update", ...] = ()
     deferred: tuple["Made", ...] = ()
     deferred_to: Any = None
-    stored: tuple["Stored", ...] = ()
     viewed: bool = False
 
     @property
@@ -72,9 +69,9 @@ class Buffer:
         return lax.mul(self.origin.astype(dtype), dtype.type(self.row))
 
     def holding(self, data: jax.Array) -> "Buffer":
-        """The same memory with other contents, of which nothing is known, and no updates still to be carried out."""
+        """The same memory with other contents, and no updates still to be carried out."""
         storage = self.storage.held_as(data.shape)
-        return dataclasses.replace(self, data=data, storage=storage, pending=(), stored=(), viewed=False)
+        return dataclasses.replace(self, data=data, storage=storage, pending=(), viewed=False)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -135,18 +132,3 @@ class Few:
     first: int
     size: int
     number: int
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Stored:
-    """What one store has left in a memory.
-
-    Attributes:
-      places: `[n]` different numbers of elements of each group's memory, for private memory of the work-items' copies.
-      values: `[G or 1, n]`; of a store to which all elements of the access contribute `[G or 1, *shape]`, its shape.
-      shared: the values, if groups share them.
-    """
-
-    places: np.ndarray
-    values: jax.Array
-    shared: Shared | None = None

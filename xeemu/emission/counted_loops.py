@@ -59,7 +59,6 @@ def _counted(emitter: Emitter, applied: Applied, scan: Scan, seen: Sequence[Item
         chunk=context.chunk,
         storages={memory: buffer.storage for memory, buffer in memories.items()},
         masked=applied.active is not None or context.present is not None,
-        remembered=frozenset(memory for memory, buffer in memories.items() if buffer.stored),
     )
 
 

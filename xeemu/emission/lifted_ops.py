@@ -21,6 +21,7 @@ from xeemu.emission.items import Item, as_value, named
 from xeemu.emission.values import Emitted, Shared, Some, Split
 from xeemu.ir import evaluation, ops
 from xeemu.ir.program import Op
+from xeemu.ir.table import Kind
 from xeemu.knowledge import forms
 from xeemu.knowledge.addressing import Elements
 from xeemu.knowledge.analysis import Plan
@@ -99,6 +100,8 @@ def _carried_out(plan: Plan, op: Op, operands: list[Emitted], chunk: Chunk) -> l
         return named(plan, op.results, [result])
     if len(operands) == 1 and (array := subgroups.widened(op, operands[0], chunk)) is not None:
         return _held(plan, op, array, operands[0].lanes)
+    if (taken := _taken(op, operands)) is not None:
+        return named(plan, op.results, [taken if operands[0].known.varying else taken[0]])
     bind = _binding(op, operands)
     if _applies_to_chunks(op, operands):
         if (lanes := subgroups.common(operands, chunk)) is not None:
@@ -108,7 +111,46 @@ def _carried_out(plan: Plan, op: Op, operands: list[Emitted], chunk: Chunk) -> l
         found = bind(op, _over_groups(op, operands, [o.array(chunk) for o in operands], chunk.count))
         (value,) = named(plan, op.results, found, _some(bind, op, operands, chunk))
         return [dataclasses.replace(as_value(value), shared=_shared(bind, op, operands, chunk))]
-    return named(plan, op.results, _lifted(lambda *xs: bind(op, xs), operands, chunk))
+    if ops.of(op).kind is Kind.MOVEMENT and len(op.results) == 1:
+        return [_moved(plan, op, operands, chunk)]
+    return named(plan, op.results, _lifted(lambda *xs: evaluation.results(op, xs), operands, chunk))
+
+
+def _moved(plan: Plan, op: Op, operands: list[Emitted], chunk: Chunk) -> Emitted:
+    """The result of an operation that moves or repeats elements."""
+    shared = operands[0].shared if len(operands) == 1 else None
+    if shared is None:
+        found = _lifted(lambda *xs: evaluation.results(op, xs), operands, chunk)
+        return as_value(named(plan, op.results, found, _some_moved(op, operands, chunk))[0])
+    (values,), (out,) = jax.vmap(lambda x: evaluation.results(op, [x]))(shared.values), op.results
+    shared = dataclasses.replace(shared, values=values)
+    return Emitted(plan.values[out], out.shape, out.dtype, shared=shared)
+
+
+def _taken(op: Op, operands: Sequence[Emitted]) -> jax.Array | None:
+    """`[G or 1, n]`: what an operation takes of an operand, if it is the elements that this has for themselves."""
+    if op.name != "slice" or (some := operands[0].some) is None or op.results[0].ndim != 1:
+        return None
+    (start,), (limit,) = op.attributes["start_indices"], op.attributes["limit_indices"]
+    (step,) = op.attributes["strides"] or (1,)
+    return some.values if np.array_equal(np.arange(start, limit, step), some.chosen) else None
+
+
+def _some_moved(op: Op, operands: Sequence[Emitted], chunk: Chunk) -> Some | None:
+    """The elements of such a result that some of an operand are for; of one with something around it the operand's."""
+    if op.name == "reshape":
+        return operands[0].some
+    if op.name != "pad" or op.results[0].ndim != 1:
+        return None
+    part, fill = operands
+    ((low, _, between),), (number,) = op.attributes["padding_config"], part.shape
+    if low < 0 or not number:
+        return None
+    where, others = Elements(op.results[0].shape, low + (between + 1) * np.arange(number)), None
+    values = part.array(chunk).reshape(-1, number)
+    if chunk.target.joins_by_branches and not between and not fill.known.varying:
+        others = jnp.broadcast_to(fill.array(chunk), (1, where.beside.count))
+    return Some(where.chosen, values, others)
 
 
 def _binding(op: Op, operands: Sequence[Emitted]) -> _Bind:
@@ -207,7 +249,7 @@ def _over_groups(op: Op, operands: Sequence[Emitted], arrays: Sequence[jax.Array
 def _split(op: Op, operands: Sequence[Emitted]) -> Split | None:
     """What a division of natural numbers by a known one is, or a remainder and a number, as a value that knows it."""
     if op.name in ("add", "sub"):
-        return _moved(op, operands)
+        return _shifted(op, operands)
     if not _is_natural(op, operands) or operands[0].shape != op.results[0].shape:
         return None
     divisor = _known(operands[1])
@@ -215,7 +257,7 @@ def _split(op: Op, operands: Sequence[Emitted]) -> Split | None:
     return Split(operands[0], int(number), op.name == "rem") if number else None
 
 
-def _moved(op: Op, operands: Sequence[Emitted]) -> Split | None:
+def _shifted(op: Op, operands: Sequence[Emitted]) -> Split | None:
     """A remainder and a known number added, or one of them subtracted from the other."""
     signs = (1, 1) if op.name == "add" else (1, -1)
     for k, (operand, other) in enumerate((operands, reversed(operands))):

@@ -30,7 +30,6 @@ class CountedLoop:
       chunk: the work-groups.
       storages: how the memories are held that the body takes, by what is known of them.
       masked: whether masks of the control flow or of the global range leave work-items out.
-      remembered: of the memories those of which it is known what a store has left (see `store_to_load_forwarding`).
     """
 
     scan: control.Scan
@@ -38,7 +37,6 @@ class CountedLoop:
     chunk: Chunk
     storages: Mapping[Known, Storage]
     masked: bool = False
-    remembered: frozenset[Known] = frozenset()
 
     @property
     def body(self) -> Region:

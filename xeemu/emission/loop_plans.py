@@ -22,7 +22,6 @@ from xeemu.emission import (
     reduction_loops,
     reductions,
     scatter_loops,
-    store_to_load_forwarding,
     unrolling,
 )
 from xeemu.emission.independent_loops import Placed
@@ -291,19 +290,12 @@ def _strip_mined(loop: CountedLoop, turns: int) -> StripMined:
 
 def _strip(loop: CountedLoop, loads: Mapping[int, MovingAccess], turns: int) -> Block:
     """So many iterations, of which some loads are known to be within bounds."""
-    recalled = _recalled(loop)
-    windows = {n: access.first for n, access in loads.items() if n not in recalled}
-    in_line = {n: window for n, window in windows.items() if window is not None and window.axis is not None}
+    windows = ((n, access.first) for n, access in loads.items())
+    in_line = {n: window for n, window in windows if window is not None and window.axis is not None}
     shared = {n: window for n, window in in_line.items() if turns > 1 and _is_shared(window, loads[n], turns)}
     stores = {n: access for n, access in loop.moving.items() if access.op.name == ops.STORE}
     filled = {n: window for n, access in stores.items() if (window := access.filled(turns)) is not None}
     return Block(shared, filled, frozenset(in_line.keys() - shared.keys()))
-
-
-def _recalled(loop: CountedLoop) -> frozenset[int]:
-    """The loads that may take what a store before the loop has left."""
-    found = store_to_load_forwarding.of_body(loop.body, loop.plan, loop.chunk.geometry)
-    return frozenset(n for n in found if loop.plan.values[loop.body.ops[n].operands[0]] in loop.remembered)
 
 
 def _is_shared(window: StridedWindow, access: MovingAccess, turns: int) -> bool:

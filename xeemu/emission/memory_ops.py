@@ -162,8 +162,7 @@ class _Access:
     def _loading(self, gathered: bool, split: Split | None) -> Loading:
         """What decides on how a load is carried out, beside its reference."""
         constant = ops.other(self.applied.op) if self.way.guarded else None
-        stored = self.buffer.stored if self.way.forwarded else ()
-        return Loading(constant.array if constant else None, gathered, self.way.neighbour, stored, split)
+        return Loading(constant.array if constant else None, gathered, self.way.neighbour, split)
 
     def _split(self) -> Split | None:
         """The division that gave the only index of a load, if nothing prevents that what it looks up is copied."""

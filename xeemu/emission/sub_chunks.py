@@ -45,7 +45,7 @@ class SubChunk:
         return self._buffer(item) if isinstance(item, Buffer) else self._value(item)
 
     def _value(self, value: Emitted) -> Emitted:
-        computed = value.computed
+        computed = value.array(self.whole) if value.computed is None and value.shared is not None else value.computed
         if computed is not None and value.known.varying:
             computed = self.rows(computed)
         some = value.some and self._of_some(value.some)

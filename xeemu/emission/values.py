@@ -21,7 +21,7 @@ class Emitted:
       shape: its shape for one work-group.
       dtype: its dtype.
       base: the base of its lane form; None if it has none.
-      computed: the array, if it was not left as a lane form.
+      computed: the array, if it was not left as a lane form or as `shared`.
       some: those elements that came from a load of them only; the compiler drops `computed` if nothing uses others.
       shared: the value, if groups share it; the compiler drops `computed` if nothing uses that.
       split: the division that gave it, if that was one of a number that is not negative by a known one; of the same
@@ -48,6 +48,8 @@ class Emitted:
                 whole = jnp.broadcast_to(everywhere, (groups, everywhere.shape[1]))
                 return whole.reshape(*[groups] * self.known.varying, *self.shape)
             return self.computed if self.lanes is None else self._of_items(self.computed, self.lanes)
+        if self.shared is not None:
+            return self.shared.of_groups(self.shared.values)
         assert self.known.form is not None
         return materialise(self.known.form, self.base, self.dtype, self.known.varying, chunk)
 

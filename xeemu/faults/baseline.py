@@ -2,6 +2,7 @@
 
 A finding is known by its kernel, its kind, its memory and the texts of its lines, so that lines may move; of those that
 are known by the same, as many are accepted as there were. What was accepted as a note is not accepted as an error.
+Kernels of one name are told apart by their files and static parameters; one whose file has moved is known by its name.
 """
 
 import collections
@@ -13,6 +14,29 @@ from typing import Any
 
 from xeemu import documents
 from xeemu.faults.findings import ERROR, NOTE, Finding, Findings
+from xeemu.language.kernel import Kernel
+
+
+@dataclasses.dataclass(frozen=True)
+class Subject:
+    """A kernel whose findings are accepted.
+
+    Attributes:
+      kernel: its name.
+      file: of its source, from the folder of the baseline on; empty if not known.
+      static: its static parameters, as `factor=3`, with commas between them.
+    """
+
+    kernel: str
+    file: str = ""
+    static: str = ""
+
+    @classmethod
+    def of(cls, kernel: Kernel, static: Mapping[str, Any], path: str | os.PathLike[str]) -> "Subject":
+        """A kernel with static parameters, for the baseline in a file."""
+        folder = os.path.dirname(os.path.abspath(path))
+        file = os.path.relpath(kernel.function.__code__.co_filename, folder)
+        return cls(kernel.name, Path(file).as_posix(), ", ".join(f"{name}={static[name]!r}" for name in sorted(static)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,22 +64,30 @@ class Accepted:
     """Findings of one mark that are accepted, of one kernel and severity.
 
     Attributes:
-      kernel: its name; empty in files of before kernels were told apart: any kernel.
+      kernel, file, static: as of a `Subject`; without a kernel, in files of before these were told apart, of any.
       kind, memory, sources: the mark.
       severity: `"error"`, or `"note"`.
       count: how many of them; None in files of before they were counted: any number.
     """
 
     kernel: str
+    file: str
+    static: str
     kind: str
     memory: str
     sources: tuple[str, ...]
     severity: str
     count: int | None
 
-    def covers(self, kernel: str, mark: Mark) -> bool:
-        """Whether it is about findings of a kernel with a mark."""
-        return self.kernel in ("", kernel) and Mark(self.kind, self.memory, self.sources) == mark
+    @property
+    def subject(self) -> Subject:
+        """The kernel of which they are."""
+        return Subject(self.kernel, self.file, self.static)
+
+    @property
+    def mark(self) -> Mark:
+        """What they are known by."""
+        return Mark(self.kind, self.memory, self.sources)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,12 +101,14 @@ class Baseline:
     accepted: frozenset[Accepted] = frozenset()
 
     @classmethod
-    def of(cls, findings: Iterable[Finding], kernel: str) -> "Baseline":
+    def of(cls, findings: Iterable[Finding], subject: Subject) -> "Baseline":
         """The one that accepts the findings of a kernel."""
         alike = collections.Counter((Mark.of(finding), finding.severity) for finding in findings)
         return cls(
             frozenset(
-                Accepted(kernel, mark.kind, mark.memory, mark.sources, severity, count)
+                Accepted(
+                    subject.kernel, subject.file, subject.static, mark.kind, mark.memory, mark.sources, severity, count
+                )
                 for (mark, severity), count in alike.items()
             )
         )
@@ -97,14 +131,15 @@ class Baseline:
         entries = sorted(self.accepted, key=lambda entry: (*dataclasses.astuple(entry)[:-1], entry.count or 0))
         documents.write(path, "baseline", {"accepted": [dataclasses.asdict(entry) for entry in entries]})
 
-    def save_into(self, path: str | os.PathLike[str], kernel: str) -> None:
+    def save_into(self, path: str | os.PathLike[str], subject: Subject) -> None:
         """Writes it into a file; what the file accepts of other kernels than this one stays.
 
         Raises:
           KernelArgumentError: there is such a file, and it holds no baseline.
         """
         kept = Baseline.load(path).accepted if Path(path).exists() else frozenset()
-        others = frozenset(entry for entry in kept if entry.kernel != kernel)
+        replaced = (subject, Subject(subject.kernel))
+        others = frozenset(entry for entry in kept if entry.subject not in replaced)
         Baseline(self.accepted | others).save(path)
 
     @property
@@ -112,7 +147,7 @@ class Baseline:
         """Whether it is of a file that knew neither kernels nor counts."""
         return any(entry.count is None for entry in self.accepted)
 
-    def remaining(self, findings: Findings, kernel: str) -> Findings:
+    def remaining(self, findings: Findings, subject: Subject) -> Findings:
         """The findings of a kernel that it does not accept.
 
         Of findings with the same mark that are more than it accepts, all remain: which one is new cannot be told.
@@ -120,30 +155,35 @@ class Baseline:
         alike = collections.defaultdict(list)
         for finding in findings:
             alike[Mark.of(finding)].append(finding)
-        beyond = {mark for mark, some in alike.items() if not self._accepts(kernel, mark, some)}
+        entries = self._about(subject)
+        beyond = {mark for mark, some in alike.items() if not _accepts(entries, mark, some)}
         rest = (finding for finding in findings if Mark.of(finding) in beyond)
         return Findings(rest, findings.proved, findings.watched)
 
-    def knows(self, finding: Finding, kernel: str) -> bool:
+    def knows(self, finding: Finding, subject: Subject) -> bool:
         """Whether it accepts findings with the mark of this one, of a kernel."""
-        return any(entry.covers(kernel, Mark.of(finding)) for entry in self.accepted)
+        return any(entry.mark == Mark.of(finding) for entry in self._about(subject))
 
-    def _accepts(self, kernel: str, mark: Mark, findings: list[Finding]) -> bool:
-        errors = sum(finding.severity == ERROR for finding in findings)
-        accepted_errors = self._count(kernel, mark, ERROR)
-        # What was accepted as an error is accepted as a note too.
-        return errors <= accepted_errors and len(findings) <= accepted_errors + self._count(kernel, mark, NOTE)
+    def _about(self, subject: Subject) -> list[Accepted]:
+        """What it accepts of a kernel: of that in its file or, if there is nothing of that one, in any."""
+        named = [e for e in self.accepted if not e.kernel or (e.kernel, e.static) == (subject.kernel, subject.static)]
+        return [entry for entry in named if entry.file == subject.file] or named
 
-    def _count(self, kernel: str, mark: Mark, severity: str) -> float:
-        """How many findings of a mark and severity it accepts; infinitely many where they were not counted."""
-        covering = (entry for entry in self.accepted if entry.severity == severity and entry.covers(kernel, mark))
-        return sum(float("inf") if entry.count is None else entry.count for entry in covering)
+
+def _accepts(entries: Iterable[Accepted], mark: Mark, findings: list[Finding]) -> bool:
+    counts: dict[str, float] = collections.defaultdict(float)
+    for entry in entries:
+        if entry.mark == mark:
+            counts[entry.severity] += float("inf") if entry.count is None else entry.count
+    errors = sum(finding.severity == ERROR for finding in findings)
+    # What was accepted as an error is accepted as a note too.
+    return errors <= counts[ERROR] and len(findings) <= counts[ERROR] + counts[NOTE]
 
 
 def _entry(data: Mapping[str, Any]) -> Accepted:
-    """An accepted finding of a file; older files have neither `kernel` nor `count`."""
+    """An accepted finding of a file; older files have no `kernel`, `file`, `static` or `count`."""
     count = data.get("count")
     if count is not None and (not isinstance(count, int) or count < 1):
         raise ValueError(f"an accepted finding has the count {count!r}, not a number from 1")
-    kernel, sources = data.get("kernel", ""), tuple(data["sources"])
-    return Accepted(kernel, data["kind"], data["memory"], sources, data["severity"], count)
+    kernel, file, static = (data.get(name, "") for name in ("kernel", "file", "static"))
+    return Accepted(kernel, file, static, data["kind"], data["memory"], tuple(data["sources"]), data["severity"], count)

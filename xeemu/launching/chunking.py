@@ -132,9 +132,9 @@ def of_launch(analysed: Analysed, options: Options) -> Cut:
 def evenly(analysed: Analysed, options: Options, turns: int) -> Cut:
     """Chunks of as many groups, and blocks of as many iterations, as the working set allows."""
     program, plan = analysed.task.program, analysed.task.plan
-    per_group = working_set.group_bytes(program, plan, turns, analysed.watched)
+    per_group = working_set.group_bytes(program, plan, turns)
     chunk = _chunk(program, options, options.chunk_bytes // max(per_group, 1))
-    if turns == 1 or per_group == working_set.group_bytes(program, plan, 1, analysed.watched):
+    if turns == 1 or per_group == working_set.group_bytes(program, plan, 1):
         return Cut(program.geometry.groups, chunk)
     if options.target.fewest_groups * per_group > options.chunk_bytes:
         return evenly(analysed, options, max(turns // 2, 1))

@@ -283,7 +283,7 @@ class Prepared:
     def working_bytes(self) -> int:
         """What a chunk takes to work with, as it is foreseen."""
         cut, task = self.cut, self.analysed.task
-        return cut.chunk * working_set.group_bytes(task.program, task.plan, cut.turns, self.analysed.watched)
+        return cut.chunk * working_set.group_bytes(task.program, task.plan, cut.turns)
 
     def smaller(self, part: float) -> "Prepared":
         """The same in chunks with about such a part of the working set."""

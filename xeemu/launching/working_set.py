@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from xeemu.emission import scatter_loops, store_to_load_forwarding
+from xeemu.emission import scatter_loops
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import addressing, analysis
@@ -15,54 +15,27 @@ from xeemu.knowledge.analysis import Known, Plan
 from xeemu.language.program import Program
 
 
-def group_bytes(program: Program, plan: Plan, turns: int, watched: bool = False) -> int:
+def group_bytes(program: Program, plan: Plan, turns: int) -> int:
     """Working set of one group: its memories and what it keeps in registers, as if little were fused.
 
     Args:
       program: the program.
       plan: its analysis.
       turns: the most iterations of a loop that find together what they update (see `scatter_loops`).
-      watched: whether somebody sees every access, so that there are memories that are not needed otherwise.
     """
-    everything = program.local_bytes + program.private_bytes * program.geometry.items
-    memories = everything if watched else _needed_bytes(program, plan)
-    return memories + _live_bytes(program.body, plan, _Blocks(program.geometry.items, turns))
+    live = _live_bytes(program.body, plan, _Blocks(program.geometry.items, turns))
+    return _allocated_bytes(program, plan) + live
 
 
-def _needed_bytes(program: Program, plan: Plan) -> int:
-    """The memories of a group, but for those that all groups share or nobody needs.
-
-    See `group_invariant_memory` and `store_to_load_forwarding`.
-
-    Nobody needs those of which all loads may be forwarded, unless they come out of a branch, or of a loop that groups
-    leave at different times, which keep what the others have.
-    """
-    geometry = program.geometry
-    copies = {"local": 1, "private": geometry.items}
-    allocated, needed = list[tuple[Known, int]](), set[Known]()
+def _allocated_bytes(program: Program, plan: Plan) -> int:
+    """The memories of a group, but for those that all groups share (see `group_invariant_memory`)."""
+    copies, found = {"local": 1, "private": program.geometry.items}, 0
     for body, plan_of_body in analysis.bodies(program.body, plan):
-        forwarded = store_to_load_forwarding.of_body(body, plan_of_body, geometry)
-        for number, op in enumerate(body.ops):
-            p = op.attributes
-            if op.name == ops.ALLOCATE:
-                each = math.prod(p["shape"]) * np.dtype(p["dtype"]).itemsize
-                allocated.append((plan_of_body.values[op.results[0]], each * copies[p["space"]]))
-            elif op.name in ops.ACCESSES:
-                if op.name != ops.STORE and number not in forwarded:
-                    needed.add(plan_of_body.values[op.operands[0]])
-            elif _keeps(number, op, plan_of_body, len(geometry.group_range)):
-                needed |= {plan_of_body.values[v] for v in op.results}
-    return sum(size for value, size in allocated if value in needed and not value.group_invariant)
-
-
-def _keeps(number: int, op: Op, plan: Plan, dimensions: int) -> bool:
-    """Whether it is a branch, or a loop that groups may leave at different times."""
-    match control.of(op):
-        case control.Cond():
-            return True
-        case control.While(predicate=predicate):
-            return plan.inner[number][0].value(predicate.outputs[0], dimensions).varying
-    return False
+        for op in body.ops:
+            if op.name == ops.ALLOCATE and not plan_of_body.values[op.results[0]].group_invariant:
+                a = op.attributes
+                found += math.prod(a["shape"]) * np.dtype(a["dtype"]).itemsize * copies[a["space"]]
+    return found
 
 
 def is_straight(body: Region, plan: Plan, dimensions: int) -> bool:
@@ -166,7 +139,7 @@ def _fused(body: Region, plan: Plan) -> set[Value]:
         for value in body.outputs if op is None else op.operands:
             if not isinstance(value, Constant):
                 users[value].append(op)
-    made = (v for op in body.ops if _is_elementwise(op) or _is_sliced(op, plan) for v in op.results)
+    made = (v for op in body.ops if _is_elementwise(op) or ops.of(op).moves or _is_sliced(op, plan) for v in op.results)
     return {v for v in made if len(users[v]) == 1 and (user := users[v][0]) is not None and _is_elementwise(user)}
 
 

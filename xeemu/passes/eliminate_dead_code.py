@@ -1,9 +1,11 @@
-"""Dead code elimination: operations go whose results nobody uses."""
+"""Dead code elimination: operations go whose results nobody uses, and so does what loops carry for nobody."""
 
 import dataclasses
+from collections.abc import Collection, Sequence
 
 from xeemu.devices.target import Target
-from xeemu.ir.program import Op, Region
+from xeemu.ir import ops
+from xeemu.ir.program import Op, Region, Value
 from xeemu.language.program import Program
 from xeemu.passes.facts import Facts
 
@@ -14,7 +16,13 @@ def eliminate_dead_code(program: Program, facts: Facts, target: Target) -> Progr
     An update of a memory is dead if nobody uses its next version. A loop that tests a predicate stays, because it may
     go on for ever, which a launch tells.
     """
-    return dataclasses.replace(program, body=_live(program.body))
+    body = _live(program.body)
+    if body is program.body:
+        return program
+    # Those of the program are in the order in which it makes them.
+    made, left = ([op.results for op in each.walk() if op.name == ops.ALLOCATE] for each in (program.body, body))
+    kept = tuple(a for a, results in zip(program.allocations, made, strict=True) if results in left)
+    return dataclasses.replace(program, body=body, allocations=kept)
 
 
 def _live(region: Region) -> Region:
@@ -22,16 +30,61 @@ def _live(region: Region) -> Region:
     for op in reversed(region.ops):
         if needed.isdisjoint(op.results) and not _acts(op):
             continue
-        live = _with_live_regions(op)
+        live = _with_live_regions(op if needed.issuperset(op.results) else _without_dead_results(op, needed))
         kept.append(live)
         needed.update(live.used)
-    ops = tuple(reversed(kept))
-    return region if ops == region.ops else dataclasses.replace(region, ops=ops)
+    made = tuple(reversed(kept))
+    return region if made == region.ops else dataclasses.replace(region, ops=made)
 
 
 def _with_live_regions(op: Op) -> Op:
     regions = tuple(map(_live, op.regions))
     return op if regions == op.regions else dataclasses.replace(op, regions=regions, apply=None)
+
+
+def _without_dead_results(op: Op, needed: Collection[Value]) -> Op:
+    """A loop or a branch of which some results are not needed, without those and what is computed only for them."""
+    kept = {k for k, value in enumerate(op.results) if value in needed}
+    if op.name in ("scan", "while"):
+        return _without_dead_carries(op, kept)
+    if op.name != "cond":
+        return op
+    regions = tuple(dataclasses.replace(each, outputs=_chosen(each.outputs, kept)) for each in op.regions)
+    return dataclasses.replace(op, results=_chosen(op.results, kept), regions=regions, apply=None)
+
+
+def _without_dead_carries(op: Op, kept: set[int]) -> Op:
+    """A loop that gives some of its results, and carries only what these or its predicate depend on."""
+    *predicate, body = op.regions
+    carries = op.attributes.get("carries", len(op.operands))
+    while True:
+        live = _live(dataclasses.replace(body, outputs=_chosen(body.outputs, kept)))
+        taken = {k for each in (*predicate, live) for k in _used_inputs(each)}
+        carried = {k for k in taken if k < carries}
+        if carried <= kept:
+            break
+        kept |= carried
+    taken |= {k for k in kept if k < carries}
+    regions = tuple(dataclasses.replace(each, inputs=_chosen(each.inputs, taken)) for each in (*predicate, live))
+    count = {"carries": len([k for k in taken if k < carries])} if op.name == "scan" else {}
+    return dataclasses.replace(
+        op,
+        operands=_chosen(op.operands, taken),
+        results=_chosen(op.results, kept),
+        regions=regions,
+        attributes={**op.attributes, **count},
+        apply=None,
+    )
+
+
+def _used_inputs(region: Region) -> set[int]:
+    """The numbers of a region's inputs that it uses."""
+    used = {value for op in region.ops for value in op.used} | set(region.outputs)
+    return {k for k, value in enumerate(region.inputs) if value in used}
+
+
+def _chosen(items: Sequence[Value], kept: Collection[int]) -> tuple[Value, ...]:
+    return tuple(item for k, item in enumerate(items) if k in kept)
 
 
 def _acts(op: Op) -> bool:

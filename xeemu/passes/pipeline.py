@@ -9,9 +9,11 @@ from xeemu.devices.target import Target
 from xeemu.ir import verifier
 from xeemu.language import source
 from xeemu.language.program import Program
+from xeemu.passes.common_subexpressions import common_subexpressions
 from xeemu.passes.eliminate_dead_code import eliminate_dead_code
 from xeemu.passes.eliminate_scratchpads import eliminate_scratchpads
 from xeemu.passes.facts import Facts
+from xeemu.passes.forward_stores import forward_stores
 from xeemu.passes.inline_calls import inline_calls
 from xeemu.passes.promote_memories import promote_memories
 from xeemu.passes.simplify_divisions import simplify_divisions
@@ -23,8 +25,10 @@ PASSES: tuple[Pass, ...] = (
     inline_calls,
     eliminate_dead_code,
     simplify_divisions,
+    common_subexpressions,
     eliminate_scratchpads,
     promote_memories,
+    forward_stores,
     eliminate_dead_code,
 )
 """All of them, in order. Each relies on those before it: after the first one there are no calls."""

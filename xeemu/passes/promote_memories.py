@@ -5,13 +5,11 @@ A loop that loads and stores the same elements in every iteration, each element 
 """
 
 import dataclasses
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
 from xeemu.devices.target import Target
@@ -19,13 +17,13 @@ from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.ir.rewriting import Rewriter, rewritten
 from xeemu.knowledge import addressing
-from xeemu.knowledge.addressing import Elements
 from xeemu.knowledge.analysis import Known
 from xeemu.knowledge.forms import Form
 from xeemu.language import primitives
 from xeemu.language.program import Program
-from xeemu.passes import building, invariant_places
+from xeemu.passes import building, elements, invariant_places
 from xeemu.passes.building import Builder
+from xeemu.passes.elements import Lanes
 from xeemu.passes.facts import Facts
 from xeemu.passes.invariant_places import Place
 
@@ -105,7 +103,7 @@ class _Memory:
         self.builder, self.place, self.value = builder, place, value
         is_masked = not place.address.elements.all
         self._access = dataclasses.replace(place.access, masked=is_masked, ordering=None, block=False)
-        self._lanes, self._index = _lanes(place.address.elements), self._index_before(loop)
+        self._lanes, self._index = elements.lanes(place.address.elements), self._index_before(loop)
 
     def loaded(self) -> Value:
         """The elements before the loop."""
@@ -159,10 +157,10 @@ class _Access:
         return self.builder.rewriter.values(self.builder.op.operands[:1])[0]
 
     @property
-    def _lanes(self) -> "_Lanes":
+    def _lanes(self) -> Lanes:
         op = self.builder.op
         mask, shape = ops.mask(op), op.attributes["access"].shape
-        return _lanes(addressing.left_in(shape, None if mask is None else self.facts.known(mask).form))
+        return elements.lanes(addressing.left_in(shape, None if mask is None else self.facts.known(mask).form))
 
     @property
     def _masked(self) -> bool:
@@ -197,37 +195,6 @@ class _Access:
 # --- What stands for accesses, as functions of JAX ---
 
 
-@dataclasses.dataclass(frozen=True)
-class _Lanes:
-    """The elements of an access.
-
-    Attributes:
-      shape: of the access.
-      chosen: the flat positions of those that a known mask leaves in; None for all.
-    """
-
-    shape: tuple[int, ...]
-    chosen: tuple[int, ...] | None
-
-    @property
-    def mask(self) -> np.ndarray:
-        """Which elements of the shape they are."""
-        chosen = np.zeros(math.prod(self.shape), bool)
-        chosen[list(self.chosen or ())] = True
-        return chosen.reshape(self.shape)
-
-    @property
-    def stretch(self) -> tuple[int, int, int] | None:
-        """The first of them, the last, and the distance from each to the next, if that is the same for all."""
-        assert self.chosen is not None
-        apart = set(np.diff(self.chosen).tolist()) or {1}
-        return (self.chosen[0], self.chosen[-1], apart.pop()) if len(apart) == 1 else None
-
-
-def _lanes(elements: Elements) -> _Lanes:
-    return _Lanes(elements.shape, None if elements.all else tuple(elements.chosen.tolist()))
-
-
 def _component(pattern: jax.Array, *, steps: Sequence[int], id_type: Any) -> jax.Array:
     """A component of an index: what the group's ids add to a pattern."""
     for term in building.group_terms(steps, id_type, pattern.dtype):
@@ -235,55 +202,24 @@ def _component(pattern: jax.Array, *, steps: Sequence[int], id_type: Any) -> jax
     return pattern
 
 
-def _load_before(memory: jax.Array, *index: jax.Array, access: primitives.Access, lanes: _Lanes) -> jax.Array:
+def _load_before(memory: jax.Array, *index: jax.Array, access: primitives.Access, lanes: Lanes) -> jax.Array:
     rest = () if lanes.chosen is None else (lanes.mask, jnp.zeros((), memory.dtype))
-    return _taken(primitives.load_p.bind(memory, *index, *rest, access=access)[0], lanes)
+    return elements.taken(primitives.load_p.bind(memory, *index, *rest, access=access)[0], lanes)
 
 
-def _store_after(last: jax.Array, *given: jax.Array, access: primitives.Access, lanes: _Lanes) -> Any:
+def _store_after(last: jax.Array, *given: jax.Array, access: primitives.Access, lanes: Lanes) -> Any:
     rest = () if lanes.chosen is None else (lanes.mask,)
-    return primitives.store_p.bind(*given, _spread(last, lanes), *rest, access=access)
+    return primitives.store_p.bind(*given, elements.spread(last, lanes), *rest, access=access)
 
 
-def _load(held: jax.Array, *rest: jax.Array, lanes: _Lanes) -> jax.Array:
-    found = _spread(held, lanes)
+def _load(held: jax.Array, *rest: jax.Array, lanes: Lanes) -> jax.Array:
+    found = elements.spread(held, lanes)
     if not rest:
         return found
-    mask, other = (_aligned(x, lanes.shape) for x in rest)
+    mask, other = (elements.aligned(x, lanes.shape) for x in rest)
     return lax.select(mask, found, other.astype(held.dtype))
 
 
-def _store(held: jax.Array, value: jax.Array, *mask: jax.Array, lanes: _Lanes) -> jax.Array:
-    new = _taken(_aligned(value, lanes.shape), lanes).astype(held.dtype).reshape(held.shape)
-    return lax.select(_aligned(mask[0], lanes.shape).reshape(held.shape), new, held) if mask else new
-
-
-def _aligned(x: jax.Array, shape: tuple[int, ...]) -> jax.Array:
-    """An operand of an access with all of its axes; those that it lacks are the last."""
-    return jnp.broadcast_to(x.reshape(*x.shape, *(1,) * (len(shape) - x.ndim)), shape)
-
-
-def _taken(x: jax.Array, lanes: _Lanes) -> jax.Array:
-    """`[n]` elements of an array of the shape of their access; the array itself if they are all of it."""
-    if lanes.chosen is None:
-        return x
-    if lanes.stretch is None:
-        return x.reshape(-1)[np.asarray(lanes.chosen)]
-    first, last, step = lanes.stretch
-    return lax.slice(x.reshape(-1), (first,), (last + 1,), (step,))
-
-
-def _spread(x: jax.Array, lanes: _Lanes) -> jax.Array:
-    """An array of the shape of an access with such elements; what the others are does not matter."""
-    if lanes.chosen is None:
-        return x.reshape(lanes.shape)
-    if len(lanes.chosen) == 1:
-        return jnp.broadcast_to(x.reshape(()), lanes.shape)
-    size = math.prod(lanes.shape)
-    if lanes.stretch is None:
-        numbers = np.zeros(size, np.int32)
-        numbers[list(lanes.chosen)] = np.arange(len(lanes.chosen))
-        return x.reshape(-1)[numbers].reshape(lanes.shape)
-    first, last, step = lanes.stretch
-    padded = lax.pad(x.reshape(-1), jnp.zeros((), x.dtype), [(first, size - last - 1, step - 1)])
-    return padded.reshape(lanes.shape)
+def _store(held: jax.Array, value: jax.Array, *mask: jax.Array, lanes: Lanes) -> jax.Array:
+    new = elements.taken(elements.aligned(value, lanes.shape), lanes, held.shape).astype(held.dtype)
+    return lax.select(elements.aligned(mask[0], lanes.shape).reshape(held.shape), new, held) if mask else new

@@ -13,8 +13,7 @@ from jax import lax
 
 import xeemu as xe
 from xeemu import kernels
-from xeemu.emission import store_to_load_forwarding
-from xeemu.launching import working_set
+from xeemu.ir import ops
 
 GROUPS, N = 3, 16
 NARROW = xe.NDRange(GROUPS * N, N)
@@ -141,9 +140,14 @@ def test_a_tree_needs_no_local_memory(name):
     assert "128]{1,0} dynamic-update-slice" not in text
 
 
-def forwarded(kernel, nd_range, *arguments):
-    ready = launches.prepared(kernel, nd_range, arguments, device="max1550")
-    return store_to_load_forwarding.of_body(ready.program.body, ready.plan, ready.program.geometry)
+def loads(kernel, nd_range, *arguments):
+    """How many loads of local memory a kernel has, and a launch of it."""
+    analysed = launches.prepared(kernel, nd_range, arguments, device="max1550").analysed
+    tasks = (analysed.program, analysed.plan), (analysed.task.program, analysed.task.plan)
+    return [
+        sum(op.name == ops.LOAD and plan.values[op.operands[0]].space == "local" for op in program.body.ops)
+        for program, plan in tasks
+    ]
 
 
 def test_a_memory_that_other_loads_need_is_loaded():
@@ -159,20 +163,19 @@ def test_a_memory_that_other_loads_need_is_loaded():
             m = wg.barrier(wg.barrier(m).at[lid + 1].set(v))
         return out.at[wg.global_id()].set(m[lid + 1])
 
-    (last,) = forwarded(stencil, NARROW, DATA, BLANK)  # of what is stored to `out`
+    assert loads(stencil, NARROW, DATA, BLANK) == [10, 9]  # all but that of what is stored to `out`
     expected = DATA.reshape(GROUPS, N)
     for _ in range(3):
         padded = np.pad(expected, ((0, 0), (1, 1)))
         expected = padded[:, :-2] + 2 * padded[:, 1:-1] + padded[:, 2:]
     np.testing.assert_array_equal(xe.launch(stencil, NARROW)(DATA, BLANK), expected.reshape(-1))
-    assert last
 
 
 def test_the_steps_of_a_tree_are_forwarded():
     example = kernels.example("tree_reduction")
     inputs = example.inputs((4096,))
     steps = 7
-    assert len(forwarded(example.kernel, xe.NDRange(2048, 128), *inputs[:2])) == 2 * steps + 1
+    assert loads(example.kernel, xe.NDRange(2048, 128), *inputs[:2]) == [2 * steps + 1, 0]
 
 
 TILE = 16
@@ -225,28 +228,23 @@ def test_a_memory_that_nobody_needs_takes_no_room():
 
     arrays = [np.zeros(shape, np.int32) for shape in ((96, 48), (48, 80), (96, 80))]
     ready = launches.prepared(tiles, xe.NDRange((96, 80), (TILE, TILE)), arrays)
-    watched, alone = (
-        working_set.group_bytes(ready.program, ready.plan, 1, watched=watched) for watched in (True, False)
-    )
-    assert watched - alone == ready.program.local_bytes == 2 * 2 * TILE * TILE
+    assert ready.program.local_bytes == 2 * 2 * TILE * TILE
+    assert ready.analysed.task.program.local_bytes == 0
     ready = launches.prepared(chosen_by_data, NARROW, [DATA, BLANK])
-    watched, alone = (
-        working_set.group_bytes(ready.program, ready.plan, 1, watched=watched) for watched in (True, False)
-    )
-    assert watched == alone > 4 * N
+    assert ready.analysed.task.program.local_bytes == 4 * N
 
 
 @xe.kernel
 def permuted(wg, data, out):
     """Loads places that are known, but no slice of what was stored."""
     lid = wg.local_id()
-    memory = wg.barrier(wg.local(N, jnp.int32).at[lid].set(data[wg.global_id()]))
+    memory = wg.barrier(wg.local(N, jnp.int32).at[lid].set(2 * data[wg.global_id()]))
     return out.at[wg.global_id()].set(memory[(lid * lid + 3 * lid) % N])
 
 
 @xe.kernel
 def left_at_different_times(wg, data, out):
-    """Groups that have left the loop keep their memory in it."""
+    """A loop that groups leave at different times, with a memory that each iteration fills anew."""
     lid = wg.local_id()
     memory = wg.local(N, jnp.int32).at[lid].set(0)
 
@@ -260,16 +258,17 @@ def left_at_different_times(wg, data, out):
     return out.at[wg.global_id()].set(lax.while_loop(lambda state: state[0] < wg.group_id(), turn, start)[2])
 
 
-@pytest.mark.parametrize("kernel", [permuted, left_at_different_times], ids=lambda kernel: kernel.name)
-def test_memories_that_are_needed_take_their_room(kernel):
-    ready = launches.prepared(kernel, NARROW, [DATA, BLANK])
-    watched, alone = (
-        working_set.group_bytes(ready.program, ready.plan, 1, watched=watched) for watched in (True, False)
-    )
-    assert watched == alone
+def test_a_memory_that_is_looked_up_stays():
+    ready = launches.prepared(permuted, NARROW, [DATA, BLANK])
+    assert ready.analysed.task.program.local_bytes == 4 * N
     rows, lid = DATA.reshape(GROUPS, N), np.arange(N)
-    if kernel is permuted:
-        expected = rows[:, (lid * lid + 3 * lid) % N]
-    else:
-        expected = np.stack([sum((rows[g, ::-1] + k for k in range(g)), np.zeros(N, np.int32)) for g in range(GROUPS)])
-    np.testing.assert_array_equal(xe.launch(kernel, NARROW)(DATA, BLANK), expected.reshape(-1))
+    expected = 2 * rows[:, (lid * lid + 3 * lid) % N].reshape(-1)
+    np.testing.assert_array_equal(xe.launch(permuted, NARROW)(DATA, BLANK), expected)
+
+
+def test_a_memory_that_each_iteration_fills_anew_goes():
+    ready = launches.prepared(left_at_different_times, NARROW, [DATA, BLANK])
+    assert ready.analysed.task.program.local_bytes == 0
+    rows = DATA.reshape(GROUPS, N)
+    expected = np.stack([sum((rows[g, ::-1] + k for k in range(g)), np.zeros(N, np.int32)) for g in range(GROUPS)])
+    np.testing.assert_array_equal(xe.launch(left_at_different_times, NARROW)(DATA, BLANK), expected.reshape(-1))

@@ -1,0 +1,182 @@
+"""Store-to-load forwarding: loads of what the program has just stored are slices of the stored values.
+
+Where a local or private memory is only loaded at places that are known before the program runs, and where one store has
+put all elements, as the steps of a reduction tree do, its contents are then never needed, and the stores are dead code.
+If they were needed by other loads as well, compilers would compute what is forwarded once more for each of them.
+"""
+
+import collections
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax import lax
+
+from xeemu.devices.target import Target
+from xeemu.ir import ops
+from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.ir.rewriting import Rewriter, rewritten
+from xeemu.knowledge import addressing
+from xeemu.knowledge.addressing import Elements
+from xeemu.knowledge.analysis import Known, Plan
+from xeemu.language.geometry import Geometry
+from xeemu.language.program import Program
+from xeemu.passes import elements
+from xeemu.passes.building import Builder
+from xeemu.passes.elements import Lanes
+from xeemu.passes.facts import Facts
+
+_MOST = 16
+"""Stores of a memory that a load is held against."""
+
+_SPACES = ("local", "private")
+_KNOWN = (ops.LOAD, ops.STORE)
+
+
+def forward_stores(program: Program, facts: Facts, target: Target) -> Program:
+    """A program whose loads of what stores have left, if nothing else needs that, are parts of what was stored."""
+    found = {op: part for region in facts.plans for op, part in _of_region(region, facts).items()}
+    if not found:
+        return program
+
+    def forwarded(rewriter: Rewriter, op: Op) -> Sequence[Value | None] | None:
+        return [_loaded(Builder(program, rewriter, op), found[op])] if op in found else None
+
+    return dataclasses.replace(program, body=rewritten(program.body, forwarded))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Access:
+    """A load from elements that are known before the program runs, or a store to such.
+
+    Attributes:
+      op: the operation.
+      where: its elements that take part.
+      places: `[n]` their numbers in a group's memory, for private memory those in the work-items' copies.
+    """
+
+    op: Op
+    where: Elements
+    places: np.ndarray
+
+    @property
+    def lanes(self) -> Lanes:
+        """The elements that take part."""
+        return elements.lanes(self.where)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Part:
+    """What a load takes.
+
+    Attributes:
+      load: the load.
+      store: the store that has left it.
+      chosen: what is loaded among the elements that were stored.
+    """
+
+    load: _Access
+    store: _Access
+    chosen: Lanes
+
+
+def _of_region(region: Region, facts: Facts) -> dict[Op, _Part]:
+    """The loads of a region that take what a store there has left, if nothing needs the memory after that store."""
+    plan, geometry = facts.plans[region], facts.program.geometry
+    histories = collections.defaultdict[Known, _History](_History)
+    for op in region.ops:
+        memories = {plan.values[value] for value in op.used if not isinstance(value, Constant)}
+        for memory in memories:
+            if memory.space in _SPACES and op.name not in ops.ORDERING:
+                histories[memory].follow(op, _access(op, plan, geometry) if op.name in _KNOWN else None)
+    return {part.load.op: part for history in histories.values() for part in history.forwarded()}
+
+
+@dataclasses.dataclass
+class _History:
+    """What happens to a memory.
+
+    Attributes:
+      latest: the stores that loads may meet, the latest first.
+      parts: for each store what loads take of it.
+      needed: stores that the memory is needed after.
+    """
+
+    latest: list[_Access] = dataclasses.field(default_factory=list)
+    parts: dict[_Access, list[_Part]] = dataclasses.field(default_factory=dict)
+    needed: set[_Access] = dataclasses.field(default_factory=set)
+
+    def follow(self, op: Op, access: _Access | None) -> None:
+        """Goes on to an operation that uses the memory; `access` is None unless its elements are known."""
+        if op.name == ops.STORE:
+            if access is None or len(np.unique(access.places)) < len(access.places):
+                self.latest.clear()
+            else:
+                self.latest = [access, *self.latest[: _MOST - 1]]
+                self.parts[access] = []
+        elif access is not None and (part := self._part(access)) is not None:
+            self.parts[part.store].append(part)
+        else:
+            self.needed |= self.parts.keys()
+
+    def _part(self, load: _Access) -> _Part | None:
+        """What a load takes if one store has left all of it, a slice of what was stored."""
+        for store in self.latest:
+            met = np.isin(load.places, store.places)
+            if met.any():
+                if not met.all():
+                    return None
+                order = np.argsort(store.places)
+                chosen = order[np.searchsorted(store.places, load.places, sorter=order)]
+                part = elements.part(store.lanes.own_shape, chosen)
+                return _Part(load, store, part) if elements.is_sliced(part) else None
+        return None
+
+    def forwarded(self) -> list[_Part]:
+        return [part for store, parts in self.parts.items() if store not in self.needed for part in parts]
+
+
+def _access(op: Op, plan: Plan, geometry: Geometry) -> _Access | None:
+    """A load or a store of local or private memory, if no group, loop or argument decides on its elements."""
+    dimensions, mask = len(geometry.group_range), ops.mask(op)
+    condition = None if mask is None else plan.value(mask, dimensions).form
+    if mask is not None and (condition is None or not condition.constant):
+        return None
+    address = addressing.foreseen(op, plan, dimensions)
+    form, where = address.form, address.elements
+    if not address.proved or form is None or not form.constant:
+        return None
+    places = form.pattern
+    if plan.values[op.operands[0]].space == "private":
+        places = places * geometry.items + where.chosen // (math.prod(where.shape) // geometry.items)
+    return _Access(op, where, places)
+
+
+# --- What stands for a load, as operations ---
+
+
+def _loaded(builder: Builder, part: _Part) -> Value:
+    """What a load gives, of what was stored; who is masked out gets what is to be given instead."""
+    load, store = part.load, part.store
+    dtype, rank = load.op.operands[0].dtype, load.op.attributes["access"].rank
+    (value,) = builder.rewriter.values([store.op.operands[1 + rank]])
+    rest = [] if load.lanes.chosen is None else builder.rewriter.values(load.op.operands[2 + rank :])
+    whole = store.lanes.chosen is load.lanes.chosen is part.chosen.chosen is None
+    if whole and (value.shape, value.dtype) == (load.lanes.shape, dtype):
+        return value
+    given = {"stored": store.lanes, "chosen": part.chosen, "lanes": load.lanes, "dtype": dtype}
+    return builder.applied(_part_of, value, *rest, **given)[0]
+
+
+def _part_of(value: jax.Array, *other: jax.Array, stored: Lanes, chosen: Lanes, lanes: Lanes, dtype: Any) -> jax.Array:
+    there = elements.taken(elements.aligned(value.astype(dtype), stored.shape), stored)
+    if not other:
+        return elements.taken(there, chosen, lanes.shape)
+    found = elements.taken(there, chosen)
+    rest = other[0].astype(dtype)
+    if not rest.shape and lanes.stretch is not None:
+        return elements.padded(found, lanes, rest)
+    return lax.select(lanes.mask, elements.spread(found, lanes), elements.aligned(rest, lanes.shape))
