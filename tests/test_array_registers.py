@@ -109,6 +109,14 @@ kernel void many(global int *out)
     out[i] = v[3] + v[99];
 }
 
+kernel void asked(global int *out)
+{
+    int i = get_global_id(0), v[100];
+    #pragma unroll
+    for (int k = 0; k < 100; k++) v[k] = i + k;
+    out[i] = v[3] + v[99];
+}
+
 kernel void asked_not_to(global int *out)
 {
     int i = get_global_id(0), v[8];
@@ -175,6 +183,7 @@ def tile():
         ("tile", [np.zeros(64, np.float32), IN], tile(), []),
         ("inserted", [np.zeros(64, np.int32)], drawn(6)[:, 3], ["v"]),
         ("many", [np.zeros(64, np.int32)], 2 * ITEMS + 102, ["v"]),
+        ("asked", [np.zeros(64, np.int32)], 2 * ITEMS + 102, []),
         ("asked_not_to", [np.zeros(64, np.int32)], 2 * ITEMS + 10, ["v"]),
         ("passed", [np.zeros(64, np.int32)], 2 * ITEMS, ["p"]),
     ],

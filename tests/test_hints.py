@@ -267,6 +267,29 @@ def test_private_memory_outside_the_registers():
     assert "Put what is indexed so into local memory" in hint.text
 
 
+KEPT = [
+    site(line, "v", op, "private", lines=N, bytes_used=128 * N, bytes_moved=128 * N, shape=(9,))
+    for line, op in ((4, "store"), (5, "load"))
+]
+
+
+def test_a_private_array_in_memory_is_tried_in_registers():
+    (hint,) = give(*KEPT, free_bytes=100)
+    assert (hint.kind, hint.sites) == ("private array", tuple(KEPT))
+    assert hint.text.startswith("Array v of each work-item lies in memory, since its elements are chosen by numbers")
+    assert f"not constants: {2 * N} requests." in hint.text
+    assert "written out: for k in range(n), a loop of Python's own." in hint.text
+    (change,) = changes(*KEPT, free_bytes=100)
+    assert [(after.requests, after.bytes_moved) for _, after in change.sites] == [(0, 0)] * 2
+    assert give(*KEPT, gain=1.01) == ()
+
+
+def test_a_private_array_that_the_registers_do_not_hold_is_not_tried():
+    (hint,) = give(*KEPT, free_bytes=32)
+    assert hint.gain is None
+    assert "Its 36 bytes are more than the 32 of registers that a work-item leaves free" in hint.text
+
+
 @pytest.mark.parametrize(
     "site_",
     [

@@ -46,6 +46,7 @@ class Subject:
       dialect: the language of advice.
       group_bytes: bytes that a work-group loads of global memories, each counted once, by memory, where that is known.
       spill_bytes: bytes of a work-item that do not fit its registers.
+      free_bytes: bytes of a work-item's registers that it leaves free; None if that is not known.
       idle: its divergent code.
       common: the memory operations that all work-items of a group do as one, with a value that they have in common; a
         request has one lane then, and none is without work.
@@ -65,6 +66,7 @@ class Subject:
     dialect: Dialect = PYTHON
     group_bytes: Mapping[str, float] = dataclasses.field(default_factory=dict)
     spill_bytes: int = 0
+    free_bytes: int | None = None
     idle: tuple[Idle, ...] = ()
     common: tuple[SiteReport, ...] = ()
     waits: tuple[Waiting, ...] = ()

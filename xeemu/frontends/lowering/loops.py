@@ -38,6 +38,8 @@ _LARGE = 1 << 15
 _MANY = 64
 """So many are written out where the counter is no arithmetic progression, where a pragma asks for it, and where the
 counter is an index of an array that may be in registers for it."""
+_MOST = 256
+"""So many, where a pragma asks for it and the counter is an index of such an array, of which that is the most."""
 _COMMON = 2560
 """Parts of all the iterations of a loop that is written out for an array in registers.
 
@@ -70,7 +72,7 @@ def _begun(node: Loop) -> frozenset[Variable]:
 
 def _loop(walk: Walk, node: Loop) -> None:
     """A loop after its first assignments."""
-    sequence = counting.sequence(walk, node, _MANY)
+    sequence = counting.sequence(walk, node, _MANY if node.unroll is None else _MOST)
     if sequence is not None and _is_written_out(walk, node, sequence):
         _written_out(walk, node, sequence)
         return
@@ -113,13 +115,12 @@ def _is_written_out(walk: Walk, node: Loop, sequence: counting.Sequence) -> bool
     small = not any(isinstance(n, Loop) for n in effects.nodes(node.body))
     if sequence.count <= 1 or (sequence.count <= _FEW and small):
         return True
-    if node.unroll is not None:
-        return sequence.count <= _MANY and sequence.count * _size(node.body) <= _LARGE
-    if sequence.count > _MANY:
-        return False
+    parts = sequence.count * _size(node.body)
+    if sequence.count <= _MANY and node.unroll is not None:
+        return parts <= _LARGE
     if registers.indexes(walk, node.body, sequence.key[1]):
-        return sequence.count * _size(node.body) <= _COMMON
-    return small and not sequence.even
+        return parts <= (_COMMON if node.unroll is None else _LARGE)
+    return small and sequence.count <= _MANY and not sequence.even
 
 
 def _size(node: object) -> int:
