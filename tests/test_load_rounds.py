@@ -105,6 +105,15 @@ def parted(wg, x, out, *, loads):
     return out.at[i].set(x[i] + sum(others))
 
 
+@xe.kernel(sub_group_size=32)
+def met_once(wg, x, out, *, loads):
+    """The first group loads before a barrier, the others load nothing."""
+    i, lid, first = wg.global_id(), wg.local_id(), jnp.broadcast_to(wg.group_id() == 0, (wg.size,))
+    total = sum(x.load(i + k * STEP, where=first) for k in range(loads))
+    tile = wg.barrier(wg.local(wg.size, jnp.float32).at[lid].set(total))
+    return out.at[i].set(tile[lid])
+
+
 def of_estimate(kernel, nd_range, device, loads):
     return xe.estimate(kernel, nd_range, device=device)(X, OUT, loads=loads)
 
@@ -133,6 +142,7 @@ def waited(kernel, loads, of=of_estimate):
         pytest.param(looped, 16, 4, id="unrolled by four"),
         pytest.param(awaited, 16, 16, id="whose end is tested"),
         pytest.param(met, 16, 8, id="two between barriers"),
+        pytest.param(met_once, 3, 1 / GROUPS, id="in one of the groups"),
         pytest.param(divided, 4, 1, id="at places that calls compute"),
         pytest.param(branched, 4, 1, id="between branches without accesses"),
         pytest.param(parted, 4, 1, id="all of which one group makes"),

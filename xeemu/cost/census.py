@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from xeemu.cost import amounts, instructions, pieces, tallies
+from xeemu.cost import amounts, instructions, pieces, requests, tallies
 from xeemu.cost.costs import Meter
 from xeemu.cost.counter import Count, Counter, Issued, all_active, has_geometry
 from xeemu.cost.pieces import Pieces
@@ -82,6 +82,28 @@ class Census:
     def pieces(self) -> Pieces:
         """Which loads are under way together."""
         return pieces.of_tree(self.tree.root, self.in_registers)
+
+    @functools.cached_property
+    def meeting(self) -> Mapping[Key, int]:
+        """How often work-groups execute loads before a barrier in which one of their work-items takes part.
+
+        By the key of the load; of those that not all sub-groups make, where it is known.
+        """
+        some = [
+            key
+            for key, (operation, *_) in self.operations.items()
+            if operation.fetches and operation in self.pieces.awaited and self._is_partial(key)
+        ]
+        counter = Counter(self.tree, self.device, Budget(parts=sum(len(self.operations[key]) for key in some)))
+        found = {key: counter.groups(self.operations[key]) for key in some}
+        return {key: times for key, times in found.items() if times is not None}
+
+    def _is_partial(self, key: Key) -> bool:
+        """Whether it is known that not all sub-groups make an access each time."""
+        count, executions = self.counts[key], self.executions[key[0]]
+        if count is None or executions is None:
+            return False
+        return 0 < count.named("requests") < executions * requests.sub_groups(self.geometry)
 
     def parted(self, key: Key) -> Site:
         """Where in the source work-items part before a section in divergent code."""

@@ -4,7 +4,7 @@ The loads of a piece of the program (see `pieces`) are under way together, as ar
 loop without barriers, which compilers unroll by `instructions.UNROLLED`; but no more at a time than that. A sub-group
 then waits once for them, which is a *round*. Of loads that not all sub-groups make, those that fewer make are taken to
 be made by some that make the others too. For a load before a barrier all sub-groups of the work-group wait, also those
-that have nothing to load.
+that have nothing to load; in a work-group in which none loads, none waits.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -122,7 +122,11 @@ def _waiting(operation: Operation, times: float, taken: Census) -> float:
     """Sub-groups that wait for each one that loads, of those that execute an operation so many times."""
     count = taken.counts[operation.key]
     loads = count.named("requests") if count is not None else None
-    return max(1.0, times / loads) if loads and operation in taken.pieces.awaited else 1.0
+    if not loads or operation not in taken.pieces.awaited:
+        return 1.0
+    groups = taken.meeting.get(operation.key)
+    waiting = times if groups is None else groups * requests.sub_groups(taken.geometry)
+    return max(1.0, waiting / loads)
 
 
 def _unrolled(frame: Frame) -> int:
