@@ -22,7 +22,6 @@ from xeemu.emission import (
 )
 from xeemu.emission.access_plans import (
     BoundaryWindow,
-    CheckedWindow,
     Empty,
     Gather,
     InOrder,
@@ -98,10 +97,7 @@ def test_what_may_be_out_of_bounds_is_a_boundary_window():
 
 
 def test_where_it_begins_is_known_only_when_the_program_runs():
-    begins = index(LANES, based=True)
-    assert isinstance(loaded(reference(begins)), CheckedWindow)
-    assert isinstance(loaded(reference(begins), ON_GPU), Gather)
-    assert isinstance(loaded(reference(begins, shape=(SIZE // 2,))), Gather)  # fits nowhere
+    assert isinstance(loaded(reference(index(LANES, based=True))), Gather)
 
 
 def test_tiles_with_halos_on_a_cpu():

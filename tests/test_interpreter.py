@@ -120,9 +120,9 @@ class TestNothingExtra:
         with jax.enable_x64(launch.program.wide):
             jaxpr = jax.make_jaxpr(launch.emit)(*inputs).jaxpr
         chunks, words = loops(jaxpr)
-        # The counter and the histogram of the launch; of each of two sub-chunks the counter and the bins of its groups.
+        # The counter and the histogram of the launch; the counter and the bins of the groups.
         assert [v.aval.shape for v in chunks.outvars] == [(), (256,)]
-        assert [v.aval.shape for v in words.outvars] == 2 * [(), (launch.cut.chunk // 2, 256)]
+        assert [v.aval.shape for v in words.outvars] == [(), (launch.cut.chunk, 256)]
 
     def test_consecutive_accesses_are_slices(self):
         @xe.kernel

@@ -176,7 +176,7 @@ def test_in_loops_and_in_local_memory(memory_bytes):
 
 @xe.kernel
 def updates(wg: xe.WorkGroup, x: xe.Memory, y: xe.Memory, *, loops: int):
-    """Rows and columns found before a loop of which sub-chunks of the groups carry out the updates."""
+    """Rows and columns found before a loop that carries out the updates."""
     lid, group = wg.local_id(), wg.group_id()
     found = x[wg.global_id()].astype(jnp.int32)
     row, column = found // 16, found % 16
@@ -193,7 +193,7 @@ def updates(wg: xe.WorkGroup, x: xe.Memory, y: xe.Memory, *, loops: int):
 
 @pytest.mark.parametrize("memory_bytes", [None, 1])
 @pytest.mark.parametrize("groups", [2, 8])
-def test_in_sub_chunks(groups, memory_bytes):
+def test_updates_of_a_loop(groups, memory_bytes):
     x, loops = np.random.default_rng(3).integers(0, 256, 16 * groups, dtype=np.uint8), 256
     expected = np.zeros((groups, 256), np.int32)
     np.add.at(

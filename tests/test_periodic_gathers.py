@@ -25,7 +25,7 @@ ITEMS, GROUPS = 48, 64
 
 @pytest.fixture(autouse=True)
 def short_rounds(monkeypatch):
-    take(monkeypatch, "cycles", fewest=64)
+    take(monkeypatch, "cycles", fewest=64, copies=4)
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_lookups_are_those_of_a_gather(divisor, offset, backwards, shift, items,
         rest = (i + shift) % divisor
         return divisor - 1 + offset - rest if backwards else rest + offset
 
-    with mock.patch.object(target, "TARGETS", cpu_with("cycles", fewest=64)):
+    with mock.patch.object(target, "TARGETS", cpu_with("cycles", fewest=64, copies=4)):
         for memory_bytes in None, 1 << 15:
             result, expected = launched(index, table, items, 40, memory_bytes, local)
             np.testing.assert_array_equal(result, expected)

@@ -102,18 +102,18 @@ def test_chunks_and_blocks_keep_to_the_bound_of_memory(groups, memory_bytes):
 
 
 def wide_scatters(static, groups=64, turns=64):
-    """The scatters that update what all iterations of a block find for half of the groups."""
+    """The scatters that update what all iterations of a block find."""
     x, out = words(groups * turns * ITEMS), np.zeros(groups * BINS * ITEMS, np.int32)
     ready = launches.prepared(counting, xe.NDRange(groups * ITEMS, ITEMS), (x, out), {"turns": turns} | static)
     assert (ready.cut.chunk, ready.cut.turns) == (groups, turns)
-    found = turns * groups // 2 * ITEMS
+    found = turns * groups * ITEMS
     return re.findall(rf"tensor<{found}x1xi32>, tensor<{found}xi32>\) -> ", ready.compiled.lower(x, out).as_text())
 
 
 @pytest.mark.parametrize("space", ["local", "private"])
 @pytest.mark.parametrize("ops", [("add",), ("add", "add", "add")])
-def test_an_update_is_a_scatter_for_each_strand(ops, space):
-    assert len(wide_scatters({"ops": ops, "space": space})) == 2 * len(ops)
+def test_an_update_is_one_scatter(ops, space):
+    assert len(wide_scatters({"ops": ops, "space": space})) == len(ops)
 
 
 def test_a_bound_of_memory_makes_blocks_shorter():

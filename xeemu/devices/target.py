@@ -2,9 +2,8 @@
 
 A launch chooses one by where JAX will run it, and hands it down; nothing else in xeemu knows the host. Each figure says
 where it was measured: "2-core CPU" is the machine that most of the work was done on, whose model is not recorded,
-"2-core EPYC" one with vectors of 512 bits, by the time of its cores, and H200 a GPU. Figures of which nothing says so
-are "not recorded"; those of a GPU that say "not measured" were set by what a kernel launch costs, beside which a few
-more elements are nothing.
+"2-core EPYC" one with vectors of 512 bits, by the time of its cores, and H200 a GPU. Those of a GPU that say "not
+measured" were set by what a kernel launch costs, beside which a few more elements are nothing.
 """
 
 import dataclasses
@@ -23,14 +22,16 @@ class Unrolling:
       most: iterations, of loops that only look elements up.
       most_of_many: the same where many work-items are emulated: a CPU has too few registers for the places and factors
         of more (sums of a convolution, 2-core CPU: 1.2 to 1.4 times as fast with 16 as with 64).
-      most_of_fills: of loops that fill a memory (convolution; 2-core CPU: twice as long from 12 on).
-      most_branching: of loops whose slices may be out of bounds, each with a branch: more compile for seconds and run
-        no faster (not recorded).
+      most_of_fills: of loops that fill a memory (convolution; 2-core CPU: twice as long from 12 on; 2-core EPYC:
+        table_copy_bad takes 3.4 times as long with 1. H200: with 1 it takes 0.46 of the time, a convolution 0.88).
+      most_branching: of loops whose slices may be out of bounds, each with a branch (2-core EPYC, a product of 300 x
+        200 x 300 in groups of 16 x 16: with 1 it takes 7.4 times as long, with 64 1.3 times, and 2 to 6 to compile).
       most_of_few: where few groups run the code, which had better be short (2-core EPYC: with 64 the convolutions run
         as long, and compile an eighth longer); a GPU waits for its kernels then rather than for what they compute.
       largest_body: operations of a body that is emitted more than once (2-core EPYC: with 8 a convolution takes 1.4
         times as long; without a limit none of 20 examples and common kernels changes).
-      largest_block: operations of all iterations together, which bounds the time to compile (not recorded).
+      largest_block: operations of all iterations together (2-core EPYC: with 768 a loop of 20 operations takes 1.15
+        times as long, and twice as long to compile; with 192 slm_bank_16 takes 1.2 times as long).
     """
 
     most: int
@@ -51,31 +52,21 @@ class Blocks:
         than 2^14 for a sum of 2^22 elements, and as long for other reductions. GPU: not measured.
       spread_elements: the same in loops whose iterations are independent. 2-core CPU: 2^12 to 2^16 are about as good;
         H200: 2^18 to 2^24.
-      row: iterations of a block of single elements, along which a CPU goes in one pass (not recorded).
-      most_lanes: elements of an iteration from which on it has work enough of its own (2-core EPYC: without a limit a
-        convolution takes 1.15 times as long).
-      most_streamed_lanes: the same of a loop that could stream instead (not recorded).
-      fewest_reduced, fewest_spread: iterations of a block that are worth while (not recorded).
+      most_lanes: elements of an iteration from which on it has work enough of its own (2-core EPYC: a sum by two
+        work-items takes 2.3 times as long with 1, one by 64 takes 1.7 times as long with 128, and a convolution 1.15
+        without a limit).
       unrolled: blocks that are emitted one after the other, so that accumulators are gone over once for all of them
-        (not recorded).
-      largest_unrolled: operations of these together (not recorded).
+        (H200: without slm_bank_16 takes 3.6 times as long, slm_bank_1 2.4; 2-core EPYC: with 8 sums of few work-items
+        take 1.0 to 1.4 times as long).
       updates: iterations that find together what they update. 2-core CPU: for the histograms of the collection 64 to
         256 are as good.
-      often: updates for each element of a memory from which on it is copied for parts of the groups (2-core EPYC: with
-        64 histogram_private takes 0.97 of the time, within what it varies by).
     """
 
     reduced_elements: int
     spread_elements: int
-    row: int
     most_lanes: int
-    most_streamed_lanes: int
-    fewest_reduced: int
-    fewest_spread: int
     unrolled: int
-    largest_unrolled: int
     updates: int
-    often: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,20 +75,20 @@ class Windows:
 
     Attributes:
       widest: of a window of a memory, read in place of a gather (2-core EPYC: with 256 histogram_private takes 28 times
-        as long, histogram_slm 17 times, a convolution 1.1).
-      widest_around: of a rectangle around several neighbours, beside one of them (not recorded).
-      fewest_neighbours: neighbours up to which each is read for itself where all groups are one chunk: they fuse (not
-        recorded).
+        as long, histogram_slm 17 times, a convolution 1.1; with 2 a load of every third, sixth or eighth element 1.8,
+        1.8 and 1.4 times, of every twelfth or sixteenth 0.8).
+      widest_around: of a rectangle around several neighbours, beside one of them (2-core EPYC: eight loads 30000 to
+        50000 elements apart take 1.1 times as long with 2, 1.1 to 1.2 with 8).
       widest_overlap: of what overlapping tiles of groups cover, and of a tile's rectangle (2-core EPYC: a stencil in
-        tiles takes 1.8 times as long without such tiles; the figure itself is not recorded).
-      longest_streamed: of a window of several iterations, beside one of them: more is not kept at hand (not recorded).
+        tiles takes 2.0 times as long with 1, a histogram 1.1; with 100 they take 1.0).
+      longest_streamed: of a window of several iterations, beside one of them: more is not kept at hand (2-core EPYC: a
+        sum by 1024 work-items takes 1.3 times as long with 0, 2.9 times without a limit).
       short_streamed: elements up to which such a window is short anyway (2-core EPYC: with 1 a convolution takes 1.1
         times as long).
     """
 
     widest: int
     widest_around: int
-    fewest_neighbours: int
     widest_overlap: int
     longest_streamed: int
     short_streamed: int
@@ -112,13 +103,11 @@ class Counting:
 
     Attributes:
       most_private, most_local: elements; with twice as many a scatter is as fast, and it is faster in a group's memory.
-      fewest: iterations; with fewer, to add up what was counted takes as long (not recorded).
       together: arrays whose rows are counted in one loop: LLVM vectorises none over more that it must tell apart.
     """
 
     most_private: int
     most_local: int
-    fewest: int
     together: int
 
 
@@ -127,9 +116,10 @@ class Cycles:
     """When look-ups by a remainder are copies of one round of elements. 2-core CPU, table_copy_min: 0.58 ms for 1.66.
 
     Attributes:
-      fewest: elements of the rounds that are found; copies of fewer take longer (not recorded).
+      fewest: elements of the rounds that are found (2-core EPYC: with 2^14 table_copy_min takes 1.2 times as long, and
+        weights of 96 elements 1.1 times).
       vector: they are a multiple of so many, else copies take three times as long.
-      copies: that at least make up for finding them (not recorded).
+      copies: that at least make up for finding them (2-core EPYC: with 4 rows_by_division takes 1.2 times as long).
       most_cores: XLA divides a gather among all cores, and copies among few: sixteen gather in 0.4 of the time.
     """
 
@@ -144,7 +134,7 @@ class Threads:
     """What cores take that share a launch, by which it is told beforehand how many do.
 
     2-core CPU: pieces take 0.74 of the time for the convolutions, 0.75 for a product of 1500 x 600 x 1500, 0.4 for rows
-    of a sparse matrix; the figures themselves are not recorded beyond what stands here.
+    of a sparse matrix.
 
     Attributes:
       unit_ns: nanoseconds of a core for a unit of work, an element of fused arithmetic.
@@ -191,20 +181,18 @@ class Target:
       has_system_memory: its memory is the system's, for all devices of a process.
 
       chunk_bytes: working set of a chunk unless the user says otherwise: about a core's cache on a CPU (2-core CPU:
-        products and tables gain a fifth to a third by it), enough to fill a GPU (not recorded).
+        products and tables gain a fifth to a third by it), enough to fill a GPU (not measured).
       observed_chunk_bytes: the same under observers, whose counters take room as well. How many groups go in lockstep
         decides how often they try a compare-and-exchange again: the counts of `tests/data/validation.csv` are for this.
-      most_times: how many times as much the compiler may take in the end (not recorded).
+      most_times: how many times as much the compiler may take in the end: a bound of memory, not what is fastest.
       whole_bytes: of a launch of so much it is tried whether the compiler needs chunks at all; 0 for never (2-core CPU,
         reductions by atomics: 0.55 ms for 1.22).
-      sub_chunks: parts of a chunk that update memories side by side: as few as keep two cores busy, as the code
-        grows with them (2-core CPU, histogram_slm with blocks of updates: 92 ms for 287).
       many_items: work-items of a chunk from which on what they do takes much longer than to begin it (2-core CPU, sums
         and products of a convolution); None where that is never so.
       fewest_groups: groups that at least are emulated together, rather than long blocks of iterations (2-core EPYC:
         with 64 histogram_private takes 2.8 times as long; with 1 none of 20 examples and common kernels changes).
-      watched_iterations: of a loop that are emitted at a time where somebody watches; more make the code too long (not
-        recorded).
+      watched_iterations: of a loop that are emitted at a time where somebody watches (2-core EPYC: a check of a filter
+        takes 1.5 times as long with 1, and 1.05 times as long to compile with 32).
       vector_bits: of vectors that XLA is asked for where it would use half; None to leave it to XLA. EPYC and Xeon with
         AVX-512: sums of a convolution 1.2 to 1.4 times as fast; look-ups take up to twice as long.
       short_operations: operations of work-items up to which a watched program is compiled with little effort, as that
@@ -227,7 +215,6 @@ class Target:
     observed_chunk_bytes: int
     most_times: int
     whole_bytes: int
-    sub_chunks: int
     many_items: int | None
     fewest_groups: int
     watched_iterations: int
@@ -241,10 +228,8 @@ class Target:
     threads: Threads | None
 
 
-_WINDOWS = Windows(
-    widest=16, widest_around=4, fewest_neighbours=12, widest_overlap=2, longest_streamed=2, short_streamed=512
-)
-_COUNTING = Counting(most_private=64, most_local=32, fewest=16, together=8)
+_WINDOWS = Windows(widest=16, widest_around=4, widest_overlap=2, longest_streamed=2, short_streamed=512)
+_COUNTING = Counting(most_private=64, most_local=32, together=8)
 
 CPU = Target(
     name="cpu",
@@ -261,31 +246,24 @@ CPU = Target(
     observed_chunk_bytes=1 << 20,
     most_times=8,
     whole_bytes=256 << 20,
-    sub_chunks=2,
     many_items=1 << 12,
     fewest_groups=4,
     watched_iterations=8,
     vector_bits=512,
     short_operations=2**22,
     unrolling=Unrolling(
-        most=64, most_of_many=16, most_of_fills=8, most_branching=8, most_of_few=4, largest_body=24, largest_block=768
+        most=64, most_of_many=16, most_of_fills=8, most_branching=8, most_of_few=4, largest_body=24, largest_block=384
     ),
     blocks=Blocks(
         reduced_elements=1 << 15,
         spread_elements=1 << 14,
-        row=1 << 22,
-        most_lanes=128,
-        most_streamed_lanes=4,
-        fewest_reduced=32,
-        fewest_spread=4,
-        unrolled=8,
-        largest_unrolled=192,
+        most_lanes=4,
+        unrolled=1,
         updates=64,
-        often=4,
     ),
     windows=_WINDOWS,
     counting=_COUNTING,
-    cycles=Cycles(fewest=1 << 14, vector=16, copies=4, most_cores=4),
+    cycles=Cycles(fewest=1 << 11, vector=16, copies=16, most_cores=4),
     threads=Threads(
         unit_ns=0.005,
         byte_ns=0.05,
@@ -317,14 +295,15 @@ GPU = Target(
     observed_chunk_bytes=2 << 30,
     most_times=8,
     whole_bytes=0,
-    sub_chunks=1,
     many_items=None,
     fewest_groups=4,
     watched_iterations=8,
     vector_bits=None,
     short_operations=0,
-    unrolling=dataclasses.replace(CPU.unrolling, most=32, most_of_fills=32, most_branching=32, most_of_few=16),
-    blocks=dataclasses.replace(CPU.blocks, reduced_elements=1 << 20, spread_elements=1 << 22, most_streamed_lanes=128),
+    unrolling=dataclasses.replace(CPU.unrolling, most=32, most_of_fills=1, most_branching=32, most_of_few=16),
+    blocks=dataclasses.replace(
+        CPU.blocks, reduced_elements=1 << 20, spread_elements=1 << 22, most_lanes=128, unrolled=8
+    ),
     windows=_WINDOWS,
     counting=_COUNTING,
     cycles=None,

@@ -19,7 +19,6 @@ from xeemu.emission import (
 from xeemu.emission.access_plans import (
     Atomic,
     BoundaryWindow,
-    CheckedWindow,
     Empty,
     Gather,
     InOrder,
@@ -77,25 +76,12 @@ def read(plan: Load, at: Touched, in_line: bool = False, base: jax.Array | None 
             return _placed(window, at).shared(data)
         case HaloedTiles():
             return plan.read(data, positions.starts(at.buffer, at.address, plan.further, at.chunk))
-        case CheckedWindow(window, gather):
-            return _read_checked(window, gather, at)
         case Gather():
             return _gather(plan, at)
 
 
 def _placed(window: StridedWindow, at: Touched) -> PlacedWindow:
     return placed_windows.placed(window, at.buffer, at.address, at.chunk)
-
-
-def _read_checked(window: StridedWindow, gather: Gather, at: Touched) -> jax.Array:
-    placed, shape = _placed(window, at), (window.rows, at.where.count)
-
-    def gathered(data: jax.Array) -> jax.Array:
-        inside = dataclasses.replace(at, buffer=at.buffer.holding(data))
-        return jnp.broadcast_to(_gather(gather, inside), shape)
-
-    fits = placed.fits(at.buffer.storage.held_elements)
-    return lax.cond(fits, lambda data: placed.read(data), gathered, at.buffer.data)
 
 
 def loaded(
@@ -286,7 +272,7 @@ def carried_out(buffer: Buffer, chunk: Chunk) -> Buffer:
     They are joined in one scatter unless that takes its elements one after the other anyway.
     """
     figures = chunk.target.counting
-    counted = small_histograms.of_updates(buffer.pending, figures)
+    counted = small_histograms.of_updates(buffer.pending)
     data, updates = small_histograms.added(buffer, counted, figures), [u for u in buffer.pending if u not in counted]
     for update in updates if chunk.target.scatters_in_order else _joined(updates, data):
         data = _scatter(data, update.op, _positions(update, data), update.values, update.always)

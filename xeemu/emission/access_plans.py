@@ -81,14 +81,6 @@ class Gather:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class CheckedWindow:
-    """A window that the program itself finds to be within bounds, else a gather."""
-
-    window: StridedWindow
-    gather: Gather
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
 class Scatter:
     """A scatter of the elements."""
 
@@ -113,7 +105,7 @@ class InOrder:
     """One element after the other, in the order of the work-items."""
 
 
-Load = Missing | PeriodicGather | Window | BoundaryWindow | HaloedTiles | CheckedWindow | Gather
+Load = Missing | PeriodicGather | Window | BoundaryWindow | HaloedTiles | Gather
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -166,17 +158,14 @@ def of_load(reference: Reference, loading: Loading, chunk: Chunk) -> Load:
 
 def _loaded_window(
     reference: Reference, gather: Gather, neighbour: StencilLoad | None, chunk: Chunk
-) -> Window | BoundaryWindow | CheckedWindow | None:
+) -> Window | BoundaryWindow | None:
     """The window that a load reads, if it does."""
-    window = strided_windows.of_reference(reference, chunk)
     if reference.address.proved:
+        window = strided_windows.of_reference(reference, chunk)
         return Window(window) if window else None
     edged = boundary_windows.of_reference(reference, chunk, gather.missing, neighbour)
-    if (box := strided_windows.box(reference, edged, chunk)) is not None:
-        return BoundaryWindow(box)
-    if window is None or not strided_windows.may_be_checked(reference, window, chunk):
-        return None
-    return CheckedWindow(window, gather)
+    box = strided_windows.box(reference, edged, chunk)
+    return BoundaryWindow(box) if box else None
 
 
 def _run(reference: Reference, chunk: Chunk) -> int:

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.emission import access, batched_updates, emitted_loops, iteration_blocks, reductions, sub_chunks
+from xeemu.emission import access, batched_updates, emitted_loops, iteration_blocks, reductions
 from xeemu.emission.emitted_loops import EmittedLoop, PlacedAccess
 from xeemu.emission.independent_loops import Placed
 from xeemu.emission.items import Item, as_memory
@@ -36,27 +36,15 @@ def run(loop: EmittedLoop, plan: Batched) -> list[Any]:
 
 
 def _blocks(loop: EmittedLoop, plan: Batched, version: Version, first: list[Any]) -> list[Any]:
-    """The same, in one of its versions. Sub-chunks have nothing to do with each other."""
-    parts = sub_chunks.of_chunk(dataclasses.replace(loop.chunk, sub_chunks=plan.sub_chunks))
-    batches = [_Batch(loop if len(parts) == 1 else loop.of(part), plan, version) for part in parts]
-
-    def step(turns: int, states: list[_State]) -> list[_State]:
-        return [batch.after(turns, state) for batch, state in zip(batches, states, strict=True)]
-
-    begun = [batch.begun(first if len(parts) == 1 else batch.loop.first()) for batch in batches]
-    states = iteration_blocks.run(step, loop.counted.length, version.turns, begun, plan.unrolled)
-    last = [batch.ended(state) for batch, state in zip(batches, states, strict=True)]
-    if len(parts) == 1:
-        return last[0]
-    after = induction.advanced(plan.growth, first, np.int32(loop.counted.length))
-    for k in plan.updated:
-        after[k] = sub_chunks.together(as_memory(loop.carried.items[k]), [packed[k] for packed in last]).data
-    return after
+    """The same, in one of its versions."""
+    batch = _Batch(loop, plan, version)
+    state = iteration_blocks.run(batch.after, loop.counted.length, version.turns, batch.begun(first), plan.unrolled)
+    return batch.ended(state)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Batch:
-    """A loop of some groups, in one of its versions.
+    """A loop in one of its versions.
 
     Each iteration of a block has accumulators of its own, which are combined with each other in the end; in rows only a
     few parts of a block have.

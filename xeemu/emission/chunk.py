@@ -27,7 +27,6 @@ class Chunk:
       target: the host that the emulation runs on.
       deterministic: whether float atomics are applied in one order.
       turns: the most iterations of a loop that find together what they update (see `scatter_loops`).
-      sub_chunks: the most parts of the chunk that do so side by side.
       alignment: `first` is a multiple of it.
       inner: whether the last row of groups along the first dimension is not among them.
       few: whether so few groups of the launch are emulated by this code that it had better be short than fast.
@@ -42,7 +41,6 @@ class Chunk:
     target: Target
     deterministic: bool
     turns: int = 1
-    sub_chunks: int = 1
     alignment: int = 1
     inner: bool = False
     few: bool = False

@@ -21,7 +21,6 @@ from xeemu.emission.loop_plans import Version, Versions
 from xeemu.emission.placed_windows import PlacedWindow
 from xeemu.emission.positions import Lanes
 from xeemu.emission.strided_windows import StridedWindow
-from xeemu.emission.sub_chunks import SubChunk
 from xeemu.ir import ops
 
 
@@ -95,21 +94,6 @@ class EmittedLoop:
             address = positions.locate(buffer, [as_value(index)], where, access.chunk)
             placed[n] = PlacedAccess(buffer, placed_windows.placed(window, buffer, address, access.chunk))
         return placed
-
-    def of(self, part: SubChunk) -> "EmittedLoop":
-        """The same for a part of the groups."""
-        present, active = self.emitter.context.present, self.active
-        context = dataclasses.replace(
-            self.emitter.context, chunk=part.chunk, present=None if present is None else part.rows(present)
-        )
-        items = [part.item(item) for item in self.carried.items]
-        return EmittedLoop(
-            self.emitter.within(context),
-            self.counted,
-            [part.item(item) for item in self.seen],
-            dataclasses.replace(self.carried, items=items),
-            None if active is None else part.rows(active),
-        )
 
     def _before(self, packed: list[Any]) -> list[Item]:
         """What the body takes, but for elements, from what is carried into an iteration."""

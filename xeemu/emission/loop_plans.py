@@ -122,7 +122,6 @@ class Batched:
       versions: of the loop.
       rows: whether an iteration has a single element, and a block is a row of such (see `reductions`).
       unrolled: blocks that are emitted one after the other.
-      sub_chunks: parts of the groups that go their own ways (see `sub_chunks`).
     """
 
     updated: Mapping[int, Reduced | Placed | Scattered]
@@ -130,7 +129,6 @@ class Batched:
     versions: Versions
     rows: bool = False
     unrolled: int = 1
-    sub_chunks: int = 1
 
 
 LoopPlan = OneByOne | StripMined | Batched
@@ -170,10 +168,9 @@ def _scattered(loop: CountedLoop) -> Batched | None:
     updates = scatter_loops.of_loop(loop.scan, loop.plan, items)
     if updates is None:
         return None
-    often = scatter_loops.updates_often(loop.scan, loop.plan, updates, items, chunk.target.blocks.often)
     turns = max(1, -(-loop.length // max(1, -(-loop.length // chunk.turns))))
     version = Version(turns, _by_blocks(loop, turns, lambda _: Block({}, {})))
-    return Batched(updates, loop.growth, _single(version), sub_chunks=chunk.sub_chunks if often else 1)
+    return Batched(updates, loop.growth, _single(version))
 
 
 # --- Integers combined in any order, and memories updated in windows ---
@@ -183,7 +180,7 @@ def _batched(loop: CountedLoop, streams: bool) -> Batched | None:
     """A loop that does nothing else, if blocks are worth while; `streams` if it could be strip-mined."""
     placed = independent_loops.of_carries(loop)
     numbers = [update.number for update in placed.values()]
-    turns, rows = (_placed_turns(loop), False) if placed else _reduced_turns(loop, streams)
+    turns, rows = (_placed_turns(loop), False) if placed else _reduced_turns(loop)
     updated = _updated(loop, placed) if turns > 1 and not (placed and streams) else None
     if updated is None:
         return None
@@ -227,8 +224,8 @@ def _all_loaded(loop: CountedLoop, windows: Collection[int]) -> bool:
 
 def _unrolled(loop: CountedLoop) -> int:
     """How many blocks are emitted one after the other."""
-    figures = loop.chunk.target.blocks
-    return max(1, min(figures.unrolled, figures.largest_unrolled // len(loop.body.ops)))
+    target = loop.chunk.target
+    return max(1, min(target.blocks.unrolled, target.unrolling.largest_block // len(loop.body.ops)))
 
 
 def _window(access: MovingAccess, turns: int) -> StridedWindow | None:
@@ -238,25 +235,23 @@ def _window(access: MovingAccess, turns: int) -> StridedWindow | None:
 
 def _placed_turns(loop: CountedLoop) -> int:
     """Iterations of a block that updates memories in windows; 1 if blocks are not worth while."""
-    figures = loop.chunk.target.blocks
-    most = min(_size(loop).turns(figures.spread_elements, loop), loop.length)
-    return iteration_blocks.evenly(loop.length, most) if most >= figures.fewest_spread else 1
+    most = min(_size(loop).turns(loop.chunk.target.blocks.spread_elements, loop), loop.length)
+    return max(1, iteration_blocks.evenly(loop.length, most))
 
 
-def _reduced_turns(loop: CountedLoop, streams: bool) -> tuple[int, bool]:
+def _reduced_turns(loop: CountedLoop) -> tuple[int, bool]:
     """Iterations of a block, 1 if blocks are not worth while, and whether these are single elements in a row."""
     target, size = loop.chunk.target, _size(loop)
     figures = target.blocks
-    if size.lanes > (figures.most_streamed_lanes if streams else figures.most_lanes):
+    if size.lanes > figures.most_lanes:
         return 1, False
     changed = [v for k, v in enumerate(loop.body.inputs) if k not in loop.growth]
+    most = min(size.turns(figures.reduced_elements, loop), loop.length)
     if target.reduces_slowly and size.lanes == 1 and all(reductions.takes(v.dtype) for v in changed):
         fuses = len(changed) == 1 and _fuses(loop)
-        most = figures.row if fuses else size.turns(figures.row, loop)
-        if row := reductions.longest(min(most, loop.length)):
+        if row := reductions.longest(loop.length if fuses else most):
             return row, True
-    most = min(size.turns(figures.reduced_elements, loop), loop.length)
-    return iteration_blocks.evenly(loop.length, most) if most >= figures.fewest_reduced else 1, False
+    return max(1, iteration_blocks.evenly(loop.length, most)), False
 
 
 def _fuses(loop: CountedLoop) -> bool:

@@ -3,14 +3,12 @@
 XLA's CPU compiler reduces an axis of more than 32 elements in several passes, each of which writes what it leaves, and
 nothing that is computed fuses with those. So rows of integers are reduced along axes that are shorter, in a single pass
 that goes through memory from one end to the other, after a few neighbours of each element have been put together, which
-takes vectors. Of floats it would add up such axes one element after the other, and it has no vectors for the least of
-bytes; these are folded, and left to XLA then.
+takes vectors. Floats and small integers are left to XLA.
 """
 
 import functools
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import jax
 import numpy as np
@@ -25,8 +23,6 @@ _SHORT = 32
 _VECTORS, _LANES = 8, 32
 # Parts of a row, for as many cores.
 PARTS = 16
-# Folds of so many parts, as long as as much is left, where elements do not lie side by side.
-_FOLDED, _LONG = 8, 256
 
 
 def reduced(values: jax.Array, op: str, axes: Sequence[int], target: Target) -> jax.Array:
@@ -35,8 +31,7 @@ def reduced(values: jax.Array, op: str, axes: Sequence[int], target: Target) -> 
     if target.reduces_slowly and _are_rows(values, axes):
         kept, lengths = ([n for k, n in enumerate(values.shape) if (k in axes) is along] for along in (False, True))
         return _rows_reduced(values.reshape(math.prod(kept), math.prod(lengths)), op).reshape(kept)
-    each = _folded(values, combine, axes) if target.reduces_slowly else values
-    return lax.reduce(each, neutral, combine, axes)
+    return lax.reduce(values, neutral, combine, axes)
 
 
 def _are_rows(values: jax.Array, axes: Sequence[int]) -> bool:
@@ -90,13 +85,3 @@ def _short(length: int) -> tuple[int, ...]:
     if length <= _SHORT:
         return (length,)
     return max(((*_short(length // last), last) for last in range(_SHORT // 2 + 1, _SHORT + 1)), key=math.prod)
-
-
-def _folded(values: jax.Array, combine: Callable[[Any, Any], Any], axes: Sequence[int]) -> jax.Array:
-    """Values of which some along the axes have been combined, so that these are short."""
-    for axis in axes:
-        while values.shape[axis] >= _LONG and not values.shape[axis] % _FOLDED:
-            size = values.shape[axis] // _FOLDED
-            parts = (lax.slice_in_dim(values, k * size, (k + 1) * size, axis=axis) for k in range(_FOLDED))
-            values = functools.reduce(combine, parts)
-    return values

@@ -95,20 +95,3 @@ def found_bytes(body: Region, updates: Mapping[int, Scattered]) -> int:
         each = 4 if isinstance(added, Constant) else 4 + added.dtype.itemsize
         found += each * math.prod(op.attributes["access"].shape)
     return found
-
-
-def updates_often(scan: control.Scan, plan: Plan, updates: Mapping[int, Scattered], items: int, often: int) -> bool:
-    """Whether a loop updates far more than its memories have elements, so that sub-chunks are worth copies of them.
-
-    Args:
-      scan: the loop.
-      plan: the analysis of its body.
-      updates: of it.
-      items: work-items of a group, each of which has its own private memories.
-      often: updates for each element from which on it does.
-    """
-    each = [[scan.body.ops[n] for n in update.numbers] for update in updates.values()]
-    found = sum(math.prod(op.attributes["access"].shape) for chain in each for op in chain)
-    memories = [chain[0].operands[0] for chain in each]
-    elements = sum(m.size * (items if plan.values[m].space == "private" else 1) for m in memories)
-    return bool(scan.length * found >= often * elements)

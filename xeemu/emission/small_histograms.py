@@ -21,9 +21,9 @@ from xeemu.knowledge import forms
 _COUNTED = 255
 
 
-def of_updates(updates: Sequence[Update], figures: Counting) -> list[Update]:
+def of_updates(updates: Sequence[Update]) -> list[Update]:
     """Those of a block of iterations that are better counted than scattered."""
-    return [u for u in updates if u.few is not None and u.target.ndim == 3 and u.target.shape[0] >= figures.fewest]
+    return [u for u in updates if u.few is not None and u.target.ndim == 3]
 
 
 def added(buffer: Buffer, updates: Sequence[Update], figures: Counting) -> jax.Array:

@@ -1,9 +1,8 @@
 """Unrolling: how many iterations of a loop are emitted one after the other, as one block.
 
 A loop that only streams, loading slices and computing on them, gains: the slices of several iterations fuse into one
-pass over its accumulators (see `strip_mining`). On a GPU, which starts a kernel for each store, so does one that fills
-a local memory, where it stores next to each other what several iterations have computed. A loop with other stores,
-barriers, gathers or inner loops only grows.
+pass over its accumulators (see `strip_mining`). On a CPU so does one that fills a local memory, where it stores next to
+each other what several iterations have computed. A loop with other stores, barriers, gathers or inner loops only grows.
 """
 
 from xeemu.emission.loop_accesses import CountedLoop

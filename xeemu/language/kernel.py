@@ -5,13 +5,14 @@ import functools
 import inspect
 import math
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, overload
 
 import jax
 
 from xeemu.errors import KernelArgumentError, did_you_mean
-from xeemu.language import interface, public, source
+from xeemu.language import bindings, interface, public, source
+from xeemu.language.bindings import Bindings
 from xeemu.language.dialect import PYTHON, Dialect
 from xeemu.language.interface import Interface
 from xeemu.language.ndrange import NDRange
@@ -130,7 +131,9 @@ class Kernel:
         structure: Any = jax.tree.structure(tuple(arguments), is_leaf=_is_no_tree)
         if structure == jax.tree.structure((0,) * len(arguments)):
             return self, arguments
-        return dataclasses.replace(self, structure=structure), leaves
+        taken = dataclasses.replace(self, structure=structure)
+        vars(taken)["reached"] = self.reached  # of the same function
+        return taken, leaves
 
     def required_size(self, dimensions: int) -> tuple[int, ...] | None:
         """The work-group size that a launch of some dimensions must have, or None.
@@ -175,6 +178,16 @@ class Kernel:
         if inspect.Parameter.empty in self.static_defaults.values():
             return None
         return self._bound(self.static_defaults)
+
+    def bindings(self, static: Sequence[tuple[str, Any]] = ()) -> Hashable:
+        """What all that it and functions among its static values reach is bound to now; equal where traces are."""
+        of_static = bindings.of_static(value for _, value in static) if static else None
+        return self.reached.now() if of_static is None else (self.reached.now(), of_static)
+
+    @functools.cached_property
+    def reached(self) -> Bindings:
+        """What it reaches; of a kernel of another language nothing, for its source has been read."""
+        return Bindings(self.function) if self.interface is None else Bindings()
 
     @functools.cached_property
     def _signature(self) -> inspect.Signature:

@@ -94,10 +94,16 @@ def platform_of(given: Sequence[Any]) -> str:
 def device_of(given: Sequence[Any]) -> jax.Device:
     """The device on which JAX will run a launch with these arguments, or one of several."""
     for x in given:
-        if isinstance(x, jax.Array) and not isinstance(x, jax.core.Tracer) and x.committed:
+        if _is_concrete(x.__class__) and x.committed:
             return next(iter(x.devices()))
     chosen: jax.Device | str | None = jax.config.jax_default_device  # type: ignore[attr-defined]
     return chosen if isinstance(chosen, jax.Device) else jax.local_devices(backend=chosen)[0]
+
+
+@functools.lru_cache(maxsize=64)
+def _is_concrete(kind: type) -> bool:
+    """Whether a class is that of JAX's arrays with contents; cached, for each launch asks it of each argument."""
+    return issubclass(kind, jax.Array) and not issubclass(kind, jax.core.Tracer)
 
 
 # What has a shape and a dtype; a launch itself takes no `ShapeDtypeStruct`.

@@ -124,6 +124,7 @@ class _Call:
 
     def __init__(self, kernel: Kernel, nd_range: NDRange, asked: Request):
         self._kernel, self._nd_range, self._asked = kernel, nd_range, asked
+        self._reached = kernel.reached
         # Compiled launches are kept, and in the end dropped, by `fitting.fitted`.
         self._ready: MutableMapping[Hashable, Fitted] = weakref.WeakValueDictionary()
 
@@ -133,7 +134,8 @@ class _Call:
         # What is only traced, perhaps twice or for a branch that is not taken, must not take its arguments' memory.
         donating = self._asked.donate and not compiling.is_tracing()
         # What the environment limits is checked each time.
-        signature = None if self._asked.is_limited else _signature(given, bound, (donating, results_only))
+        how = donating, results_only, self._kernel.bindings(bound) if bound else self._reached.now()
+        signature = None if self._asked.is_limited else _signature(given, bound, how)
         known = None if signature is None else self._ready.get(signature)
         if known is not None:
             if donating:
@@ -212,9 +214,15 @@ def _told(x: Any) -> Hashable:
         return float
     if type(x) is int and -(2**31) <= x < 2**31:
         return int
-    if not isinstance(x, _ARRAYS):
+    if not _is_array(x.__class__):
         raise TypeError
-    return type(x), tuple(x.shape), x.dtype, getattr(x, "weak_type", False)
+    return type(x), x.shape, x.dtype, getattr(x, "weak_type", False)
+
+
+@functools.lru_cache(maxsize=64)
+def _is_array(kind: type) -> bool:
+    """Whether a class is one of arrays, or of tracers; cached, for each launch asks it of each argument."""
+    return issubclass(kind, (*_ARRAYS, jax.core.Tracer))
 
 
 def _run(fitted: Fitted, given: Sequence[Any]) -> Any:

@@ -239,7 +239,6 @@ class Prepared:
             target,
             self.options.deterministic,
             cut.turns,
-            target.sub_chunks if share is None else 1,
             cut.alignment(left),
             few=bool(left) and left * _FEW <= cut.regular,
             single=share is not None and share.single,
@@ -328,7 +327,8 @@ def prepare(
 ) -> Prepared:
     """Checks, traces and analyses a launch; cached, so that equal launches are compiled once."""
     # Static values that are equal may differ in type or sign (4 and 4.0, 0.0 and -0.0); their text does too.
-    prepared = _prepared(kernel, nd_range, device, arguments, static, repr(static), options)
+    told = repr(static), kernel.bindings(static)
+    prepared = _prepared(kernel, nd_range, device, arguments, static, told, options)
     # Each time: the environment may have changed the limits.
     traced = prepared.program
     limits.check_memory(
@@ -344,7 +344,7 @@ def _prepared(
     device: Device,
     arguments: tuple["Description", ...],
     static: tuple[tuple[str, Hashable], ...],
-    _spelled: str,
+    _told: Hashable,
     options: Options,
 ) -> Prepared:
     traced = traced_program(kernel, nd_range, device, arguments, static)
@@ -365,7 +365,9 @@ def traced_program(
     sizes = _geometry(kernel, nd_range, device, arguments)
     grf.check(kernel.grf_size, device, sizes.items, sizes.sub_group_size, kernel.dialect)
     structs = [jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak) for a in arguments]
+    before = kernel.reached.now()
     traced = program.trace(kernel, sizes, structs, static)
+    kernel.reached.settle(before)
     aspects.check(traced, device)
     return traced
 

@@ -1,12 +1,8 @@
 """Digests of values, equal in every process: of functions and kernels their code, of arrays their contents."""
 
-import contextlib
 import functools
 import hashlib
-import os
 import re
-import sys
-import sysconfig
 import types
 from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
@@ -15,10 +11,10 @@ from typing import Any
 import jax
 import numpy as np
 
+from xeemu.language import references
 from xeemu.language.kernel import Kernel
 
 _PACKAGE = Path(__file__).parents[1]
-_PYTHON = sysconfig.get_path("stdlib") + os.sep
 _ADDRESS = re.compile(" at 0x[0-9a-fA-F]+")
 
 
@@ -87,7 +83,7 @@ def _text(value: Any, seen: set[int]) -> Iterator[bytes | memoryview]:
     """
     text = repr(value)
     yield _ADDRESS.sub("", text).encode()
-    if id(value) not in seen and (_ADDRESS.search(text) or not _is_of_library(type(value))):
+    if id(value) not in seen and (_ADDRESS.search(text) or not references.is_of_library(type(value))):
         seen.add(id(value))
         yield from _class(type(value), seen)
         yield from _parts(getattr(value, "__dict__", {}), seen)
@@ -101,7 +97,7 @@ def _class(value: type, seen: set[int]) -> Iterator[bytes | memoryview]:
     seen.add(id(value))
     for name, member in (item for each in value.__mro__ for item in sorted(vars(each).items())):
         function = getattr(member, "__func__", getattr(member, "fget", member))
-        if isinstance(function, types.FunctionType) and not _is_library(function.__code__.co_filename):
+        if isinstance(function, types.FunctionType) and not references.is_library(function.__code__.co_filename):
             yield name.encode()
             yield from _function(function, seen)
 
@@ -114,34 +110,27 @@ def _function(function: types.FunctionType, seen: set[int]) -> Iterator[bytes | 
     code = function.__code__
     yield from _code(code)
     yield from _parts((function.__defaults__, function.__kwdefaults__), seen)
-    names = set(_names(code))
-    referred = {name: function.__globals__[name] for name in names if name in function.__globals__}
-    for name, value in sorted({**referred, **_enclosed(function)}.items(), key=lambda item: item[0]):
+    names = set(references.names(code))
+    variables = function.__globals__
+    referred = {name: variables[name] for name in references.global_names(code) if name in variables}
+    referred |= {name: cell.cell_contents for name, cell in references.enclosed(function)}
+    for name, value in sorted(referred.items(), key=lambda item: item[0]):
         yield name.encode()
         yield from _referred(value, names, function.__module__, seen)
-
-
-def _enclosed(function: types.FunctionType) -> dict[str, Any]:
-    """The values that a function closes over, by name; one that is not bound yet is left out."""
-    enclosed = {}
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        with contextlib.suppress(ValueError):
-            enclosed[name] = cell.cell_contents
-    return enclosed
 
 
 def _referred(value: Any, names: set[str], home: str, seen: set[int]) -> Iterator[bytes | memoryview]:
     """The bytes of what a function of the module `home` refers to, which uses the attributes `names` of modules."""
     if isinstance(value, types.ModuleType):
         yield value.__name__.encode()
-        if not _is_library(getattr(value, "__file__", None)):
+        if not references.is_library(getattr(value, "__file__", None)):
             for name in sorted(names & vars(value).keys()):
                 yield from _referred(vars(value)[name], set(), value.__name__, seen)
         return
     function = getattr(value, "__wrapped__", value)  # of a kernel, and of what jax.jit made
     if not isinstance(function, types.FunctionType):
         yield from _parts(value, seen)
-    elif function.__module__ != home and _is_library(function.__code__.co_filename):
+    elif function.__module__ != home and references.is_library(function.__code__.co_filename):
         yield f"{function.__module__}.{function.__qualname__}".encode()
     else:
         yield from _parts(value if isinstance(value, Kernel) else function, seen)
@@ -156,26 +145,3 @@ def _code(code: types.CodeType) -> Iterator[bytes]:
             yield from _code(constant)
         else:
             yield repr(sorted(constant, key=repr) if isinstance(constant, frozenset) else constant).encode()
-
-
-def _names(code: types.CodeType) -> Iterator[str]:
-    """The names of globals and attributes in a function and those inside it."""
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _names(constant)
-
-
-def _is_of_library(kind: type) -> bool:
-    """Whether a class is Python's, an installed package's or xeemu's."""
-    module = sys.modules.get(kind.__module__)
-    known = module is not None and kind.__module__ != "__main__"
-    return known and _is_library(getattr(module, "__file__", None))
-
-
-def _is_library(file: str | None) -> bool:
-    """Whether a file is Python's, an installed package's or xeemu's; so is what has no file."""
-    if file is None or file.startswith(_PYTHON):
-        return True
-    path = Path(file)
-    return path.is_relative_to(_PACKAGE) or not {"site-packages", "dist-packages"}.isdisjoint(path.parts)

@@ -28,6 +28,10 @@ int main() {
   { std::unique_ptr<int, Free> p(new int(8)); } line();
   { auto d = [](int *p) { printf("lambda%d ", *p); delete p; };
       std::unique_ptr<int, decltype(d)> p(new int(9), d); } line();
+  { int n = 5; auto d = [&](int *p) { printf("by%d-%d ", n, *p); delete p; };
+      auto e = [n](int *p) { printf("of%d-%d ", n, *p); delete p; };
+      std::unique_ptr<int, decltype(d)> p(new int(1), d), q(std::move(p)); n = 6; p.get_deleter()(new int(2)); line();
+      std::unique_ptr<int, decltype(e)> r(new int(3), e); r.reset(); } line();
   { std::shared_ptr<int> p(new int(10), [](int *q) { printf("del%d ", *q); delete q; }); } line();
   { std::unique_ptr<int, Free> p(new int(20)); std::shared_ptr<int> q(std::move(p)); printf("%ld %d ", q.use_count(),
       (int)(p == nullptr)); std::unique_ptr<int, Free> none(nullptr); std::shared_ptr<int> r(std::move(none));

@@ -50,7 +50,7 @@ def is_const(of: Any) -> bool:
 
 def is_named(field: Cursor) -> bool:
     """True if a field has a name; a struct or union without one is seen through."""
-    return bool(field.spelling) and not field.is_anonymous() and "(" not in field.spelling
+    return bool(field.spelling) and "(" not in field.spelling
 
 
 def path(of: Type, name: str) -> list[int]:

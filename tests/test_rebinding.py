@@ -1,0 +1,262 @@
+"""A launch and its sisters see what the names are bound to that a kernel reaches, at the time of each call."""
+
+import functools
+import gc
+import importlib
+import sys
+import types
+import weakref
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import xeemu as xe
+from xeemu.language.bindings import MOST_BYTES, Bindings
+
+ND = xe.NDRange(4, 4)
+X = np.ones(4, np.int32)
+
+N = 3
+TABLE = np.arange(4, dtype=np.int32)
+LARGE = np.zeros(MOST_BYTES, np.int32)
+SETTINGS = {"k": [1, 2]}
+OBJECT = types.SimpleNamespace(k=1)
+
+
+class Class:
+    k = 1
+
+
+def helper(v):
+    return v + N
+
+
+ANOTHER = functools.partial(helper)
+
+
+@xe.kernel
+def of_global(wg, x):
+    i = wg.global_id()
+    return x.at[i].set(x[i] * N)
+
+
+@xe.kernel
+def of_helper(wg, x):
+    i = wg.global_id()
+    return x.at[i].set(helper(x[i]))
+
+
+@xe.kernel
+def of_partial(wg, x):
+    i = wg.global_id()
+    return x.at[i].set(ANOTHER(x[i]))
+
+
+@xe.kernel
+def of_array(wg, x):
+    i = wg.global_id()
+    return x.at[i].set(jnp.asarray(TABLE)[i] * N)
+
+
+@xe.kernel
+def of_large(wg, x):
+    i = wg.global_id()
+    return x.at[i].set(jnp.asarray(LARGE)[i])
+
+
+@xe.kernel
+def of_dict(wg, x):
+    i = wg.global_id()
+    return x.at[i].set(x[i] * SETTINGS["k"][0])
+
+
+@xe.kernel
+def of_attributes(wg, x):
+    i = wg.global_id()
+    return x.at[i].set(x[i] * OBJECT.k * Class.k)
+
+
+@xe.kernel
+def of_kernel(wg, x):
+    return of_helper(wg, x)
+
+
+@xe.kernel
+def of_static(wg, x, *, f):
+    i = wg.global_id()
+    return x.at[i].set(f(x[i]))
+
+
+def written(v):
+    """A function that a test writes anew."""
+
+
+def twice(v):
+    return v + 2 * N
+
+
+def set_item(patch, value):
+    patch.setitem(SETTINGS, "k", [value, 2])
+
+
+class Elements(dict):
+    """Elements of an array or list as a dict, which `monkeypatch` can change and put back."""
+
+    def __init__(self, held):
+        super().__init__(enumerate(held))
+        self.held = held
+
+    def __setitem__(self, k, value):
+        self.held[k] = value
+
+
+def set_inside(patch, value):
+    patch.setitem(Elements(SETTINGS["k"]), 0, value)
+
+
+def set_element(patch, value):
+    patch.setitem(Elements(TABLE), 0, value)
+
+
+def set_code(patch, value):
+    patch.setattr(helper, "__code__", (lambda v: v * 10).__code__)
+
+
+def named(name):
+    return lambda patch, value: patch.setitem(globals(), name, value)
+
+
+CHANGES = {
+    "a global": (of_global, named("N"), 4),
+    "one of a helper": (of_helper, named("N"), 4),
+    "a helper": (of_helper, named("helper"), lambda v: v + 10),
+    "a helper's code": (of_helper, set_code, None),
+    "a helper of a helper": (of_partial, named("N"), 4),
+    "another array": (of_array, named("TABLE"), np.full(4, 9, np.int32)),
+    "an array in place": (of_array, set_element, 9),
+    "another large array": (of_large, named("LARGE"), np.full(MOST_BYTES, 9, np.int32)),
+    "an item of a dict": (of_dict, set_item, 5),
+    "an item of a list in a dict": (of_dict, set_inside, 5),
+    "an attribute of an object": (of_attributes, lambda patch, value: patch.setattr(OBJECT, "k", value), 5),
+    "one of a class": (of_attributes, lambda patch, value: patch.setattr(Class, "k", value), 5),
+    "what a kernel in a kernel reaches": (of_kernel, named("N"), 4),
+}
+
+CALLS = {
+    "launch": lambda k, **static: np.asarray(xe.launch(k, ND)(X, **static)),
+    "check": lambda k, **static: xe.check(k, ND)(X, **static)[0],
+    "profile": lambda k, **static: xe.profile(k, ND)(X, **static)[0],
+    "inspect": lambda k, **static: xe.inspect(k, ND)(X, **static).steps[-1].accesses[-1].values,
+}
+
+
+def answers(kernel, **static):
+    """What each of the calls gives, after a look that they agree."""
+    given = {name: call(kernel, **static).tolist() for name, call in CALLS.items()}
+    assert len({str(values) for values in given.values()}) == 1, given
+    return given["launch"]
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_all_calls_see_a_change(what, monkeypatch):
+    kernel, change, value = CHANGES[what]
+    before = answers(kernel)
+    with monkeypatch.context() as patch:
+        change(patch, value)
+        assert answers(kernel) != before
+    assert answers(kernel) == before
+
+
+def test_a_trace_and_an_estimate_see_a_change(monkeypatch):
+    kernel = xe.kernel(lambda wg, x: x.at[wg.local_id() * N % 4].set(1))
+
+    def told():
+        return str(xe.trace(kernel, ND)(X)), str(xe.estimate(kernel, ND)(X).to_dict())
+
+    before = told()
+    monkeypatch.setitem(globals(), "N", 0)
+    assert not set(before) & set(told())
+
+
+def test_what_a_static_function_reaches_is_seen(monkeypatch):
+    before = answers(of_static, f=twice)
+    monkeypatch.setitem(globals(), "N", 4)
+    assert answers(of_static, f=twice) != before
+
+
+def test_a_variable_of_the_enclosing_function_is_seen():
+    n = 3
+
+    def inner(wg, x):
+        i = wg.global_id()
+        return x.at[i].set(x[i] * n)
+
+    kernel = xe.kernel(inner)
+    assert answers(kernel) == [3] * 4
+    n = 4
+    assert answers(kernel) == [4] * 4
+
+
+def test_a_module_that_is_loaded_again_is_seen(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    (tmp_path / "of_user.py").write_text("K = 2\ndef scaled(v): return v * K\n")
+    module = importlib.import_module("of_user")
+    kernel = xe.kernel(lambda wg, x: x.at[wg.global_id()].set(module.scaled(x[wg.global_id()])))
+    assert answers(kernel) == [2] * 4
+    (tmp_path / "of_user.py").write_text("K = 20\ndef scaled(v): return v * K\n")
+    importlib.reload(module)
+    assert answers(kernel) == [20] * 4
+
+
+def test_what_is_written_again_as_it_was_is_not_traced_again(monkeypatch):
+    traces = []
+    traced = traces.append
+    kernel = xe.kernel(lambda wg, x: x.at[wg.global_id()].set(written(x[wg.global_id()])))
+    for value, count in ((3, 1), (3, 1), (4, 2), (3, 2)):
+        space = {"traced": traced, "N": value}
+        exec("def f(v):\n  traced(v)\n  return v * N", space)
+        monkeypatch.setitem(globals(), "written", space["f"])
+        assert xe.launch(kernel, ND)(X).tolist() == [value] * 4
+        assert len(traces) == count
+
+
+def test_zeros_of_both_signs_and_true_are_told_from_equal_numbers(monkeypatch):
+    bound = []
+    for value in (0, 0.0, -0.0, False, np.float32(0)):
+        monkeypatch.setitem(globals(), "N", value)
+        bound.append(of_global.bindings())
+    assert len(set(bound)) == 5
+
+
+def test_an_object_in_the_place_of_one_that_is_gone_is_another():
+    bound = set()
+    for _ in range(100):
+        target = object.__new__(Class)
+        bound.add(Bindings(functools.partial(helper, target)).now())
+        del target
+    assert len(bound) == 100
+
+
+def test_what_a_name_was_bound_to_is_freed_after_the_next_call(monkeypatch):
+    array = np.zeros(MOST_BYTES, np.int32)
+    gone = weakref.ref(array)
+    monkeypatch.setitem(globals(), "LARGE", array)
+    key = of_large.bindings()
+    monkeypatch.undo()
+    del array
+    assert of_large.bindings() != key
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_thing_that_refers_to_itself_is_followed_once():
+    loop = [1]
+    loop.append(loop)
+
+    def inner(wg, x):
+        return inner.kernel, loop, x
+
+    inner.kernel = kernel = xe.kernel(inner)
+    assert kernel.bindings() == kernel.bindings()
