@@ -46,3 +46,16 @@ def test_what_a_mask_leaves_in_is_rounded_for_itself() -> None:
     b = np.float32(13.198657)
     found = np.asarray(xe.launch(some_divided, xe.NDRange(N, 32))(x, np.zeros_like(x), b)).reshape(-1, 32)
     np.testing.assert_array_equal(found[:, :16], (x / b).reshape(-1, 32)[:, :16])
+
+
+@xe.kernel
+def divided_by_the_groups(wg, x, out):
+    """A division by a number that each group has of its own."""
+    value = x[wg.global_id(0)]
+    return out.at[wg.global_id(0)].set(value / wg.reduce(value, "max"))
+
+
+def test_a_division_by_a_number_of_the_group_is_rounded_for_itself() -> None:
+    x = np.random.default_rng(2).uniform(1, 2000, N).astype(np.float32)
+    found = np.asarray(xe.launch(divided_by_the_groups, xe.NDRange(N, 32))(x, np.zeros_like(x)))
+    np.testing.assert_array_equal(found, x / np.repeat(x.reshape(-1, 32).max(axis=1), 32))

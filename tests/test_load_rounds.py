@@ -1,6 +1,7 @@
 """How often sub-groups wait for loads, by hand for kernels of one sub-group in each of four groups."""
 
 import dataclasses
+import itertools
 
 import jax
 import jax.numpy as jnp
@@ -162,3 +163,52 @@ def test_a_sub_group_waits_for_the_loads_that_are_under_way_together(kernel, loa
 )
 def test_only_what_was_loaded_is_waited_for_before_a_load(kernel, loads, rounds):
     assert waited(kernel, loads, of_profile) == pytest.approx(rounds, rel=1e-6)
+
+
+@xe.kernel(sub_group_size=32)
+def fields(wg, x, out, *, loads):
+    """The first few elements of four that each work-item has side by side: only the first load of a line misses."""
+    i = wg.global_id()
+    return out.at[i].set(sum(x[4 * i + k] for k in range(loads)))
+
+
+@xe.kernel(sub_group_size=32)
+def rows(wg, x, out, *, loads):
+    """The same in a loop, whose iterations after the first few hit the L1."""
+    i = wg.global_id()
+    zeros = jnp.zeros(wg.size, jnp.float32)
+    return out.at[i].set(lax.fori_loop(0, loads, lambda k, t: t + x[8 * i + k], zeros))
+
+
+@pytest.mark.parametrize("kernel", [fields, rows])
+def test_a_sub_group_that_misses_once_waits_for_that_once(kernel):
+    device = dataclasses.replace(xe.device("h200"), alu_latency_cycles=1e-9, l1_latency_cycles=10)
+    for loads in (1, 2, 4):
+        report = xe.estimate(kernel, xe.NDRange(GROUPS * SIZE, SIZE), device=device)(X, OUT, loads=loads)
+        latency = next(term for term in report.terms if term.resource == "latency")
+        assert 0 <= latency.work / GROUPS - device.l2_latency_cycles <= 20  # passes of the L1
+
+
+@xe.kernel(sub_group_size=32)
+def anywhere(wg, x, out, *, loads, turns):
+    """Loads of `(scale, offset, least work-item)` each, in turns of a loop."""
+    i = wg.global_id()
+
+    def step(k, total):
+        for scale, offset, first in loads:
+            total += x.load(scale * i + offset + k, where=i >= first)
+        return total
+
+    return out.at[i].set(lax.fori_loop(0, turns, step, jnp.zeros(wg.size, jnp.float32)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_with_a_load_more_a_launch_never_takes_less_time(seed):
+    rng = np.random.default_rng(seed)
+    drawn = rng.choice([0, 1, 4, 8], 6), rng.integers(0, 40, 6), rng.choice([0, 0, 96], 6)
+    loads = [tuple(map(int, each)) for each in zip(*drawn, strict=True)]
+    turns = int(rng.choice([1, 3, 9]))
+    for device in ("h200", "max1550"):
+        run = xe.estimate(anywhere, xe.NDRange(GROUPS * SIZE, SIZE), device=device)
+        cycles = [run(X, OUT, loads=tuple(loads[:n]), turns=turns).cycles for n in range(1, len(loads) + 1)]
+        assert all(after >= before * (1 - 1e-9) for before, after in itertools.pairwise(cycles)), cycles

@@ -51,7 +51,7 @@ def counted(turn, dtype=jnp.int32, length=TURNS, size=0, elements=4096, target=C
         (n, found) for n, op in enumerate(ready.program.body.ops) if isinstance(found := control.of(op), control.Scan)
     )
     (plan,) = ready.plan.inner[number]
-    chunk = Chunk(ready.program.geometry, 0, groups, target, True, turns=64, spare_bytes=1 << 30)
+    chunk = Chunk(ready.program.geometry, 0, groups, target, True, iterations=64, spare_bytes=1 << 30)
     memories = {v: plan.values[v] for v in scan.body.taken if plan.values[v].space}
     storages = {known: storage(known.space, v.shape, v.dtype) for v, known in memories.items()}
     return CountedLoop(scan, plan, chunk, storages, masked=masked)
@@ -81,9 +81,9 @@ def test_integers_that_are_combined_are_found_together():
     assert Reduced("add") in plan.updated.values()
     version = plan.versions.inside
     assert not plan.versions.checks
-    assert list(version.blocks) == [version.turns]
-    (window,) = version.blocks[version.turns].loads.values()
-    assert window.elements == version.turns * ITEMS
+    assert list(version.blocks) == [version.iterations]
+    (window,) = version.blocks[version.iterations].loads.values()
+    assert window.elements == version.iterations * ITEMS
 
 
 def test_floats_are_combined_in_their_order():
@@ -95,9 +95,9 @@ def test_slices_that_move_steadily_share_a_window():
     plan = planned(steady)
     assert isinstance(plan, StripMined)
     version = plan.versions.inside
-    assert list(version.blocks) == [version.turns]
-    assert version.turns == CPU.unrolling.most
-    block = version.blocks[version.turns]
+    assert list(version.blocks) == [version.iterations]
+    assert version.iterations == CPU.unrolling.most
+    block = version.blocks[version.iterations]
     assert len(block.loads) == 1
     assert not block.in_line
     assert not block.updates
@@ -121,7 +121,7 @@ def test_many_work_items_share_no_window_on_a_cpu():
     loop = counted(steady)
     many = dataclasses.replace(CPU, many_items=1)
     plan = loop_plans.of_loop(dataclasses.replace(loop, chunk=dataclasses.replace(loop.chunk, target=many)))
-    assert plan.versions.inside.turns == CPU.unrolling.most_of_many
+    assert plan.versions.inside.iterations == CPU.unrolling.most_of_many
     assert all(not block.loads and block.in_line for block in plan.versions.inside.blocks.values())
 
 
@@ -141,7 +141,7 @@ def test_bounds_are_looked_at_once_where_a_loop_may_stay_within_them(elements, t
         assert (check.elements, check.travel) == (elements, TURNS - 1)
         assert versions.inside.trusted
         assert versions.beyond.gathered
-        assert versions.beyond.turns == 1
+        assert versions.beyond.iterations == 1
     if elements == TURNS:
         assert versions.inside is versions.beyond
         assert versions.inside.gathered
@@ -174,7 +174,7 @@ def test_updates_at_places_that_depend_on_data_are_one_scatter():
     (update,) = plan.updated.values()
     assert isinstance(update, Scattered)
     assert len(update.numbers) == 1
-    assert plan.versions.inside.turns == 64
+    assert plan.versions.inside.iterations == 64
 
 
 def test_gathers_and_places_that_depend_on_what_is_carried_go_one_by_one():

@@ -105,7 +105,7 @@ def wide_scatters(static, groups=64, turns=64):
     """The scatters that update what all iterations of a block find."""
     x, out = words(groups * turns * ITEMS), np.zeros(groups * BINS * ITEMS, np.int32)
     ready = launches.prepared(counting, xe.NDRange(groups * ITEMS, ITEMS), (x, out), {"turns": turns} | static)
-    assert (ready.cut.chunk, ready.cut.turns) == (groups, turns)
+    assert (ready.cut.chunk, ready.cut.iterations) == (groups, turns)
     found = turns * groups * ITEMS
     return re.findall(rf"tensor<{found}x1xi32>, tensor<{found}xi32>\) -> ", ready.compiled.lower(x, out).as_text())
 
@@ -119,7 +119,7 @@ def test_an_update_is_one_scatter(ops, space):
 def test_a_bound_of_memory_makes_blocks_shorter():
     x, out = words(64 * 64 * ITEMS), np.zeros(64 * BINS * ITEMS, np.int32)
     ready = launches.prepared(counting, xe.NDRange(64 * ITEMS, ITEMS), (x, out), {"turns": 64}, memory_bytes=1 << 10)
-    assert 1 <= ready.cut.turns < 64
+    assert 1 <= ready.cut.iterations < 64
 
 
 @xe.kernel

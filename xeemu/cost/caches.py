@@ -12,6 +12,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from xeemu.cost import amounts
 from xeemu.cost.footprint import Footprint
 from xeemu.devices.device import Device
 
@@ -155,6 +156,11 @@ class Misses(NamedTuple):
 
     past_l1: float
     past_l2: float | None
+
+    @property
+    def past_all(self) -> float | None:
+        """The share of what is asked of the L1 that comes from DRAM."""
+        return amounts.product(self.past_l1, self.past_l2)
 
 
 def misses(load: Loaded, traffic: Traffic, device: Device) -> Misses:

@@ -16,10 +16,14 @@ _FULL = 0.9
 
 
 def advice(subject: Subject) -> Iterator[Advice]:
-    """What to do about each global memory of small elements."""
-    for sites in subject.by_memory("global", "load", "store"):
-        if small := costliest([site for site in sites if is_short(site, subject)], "requests"):
-            yield _vectors(small, subject)
+    """What to do about global memories of small elements: a work-item that takes some of one takes as many of all."""
+    sizes: dict[int, list[SiteReport]] = {}
+    for sites in subject.by_memory("global", "store", "load"):
+        for site in sites:
+            if is_short(site, subject):
+                sizes.setdefault(_element_bytes(site), []).append(site)
+    for small in sizes.values():
+        yield _vectors(costliest(sorted(small, key=lambda site: site.op != "store"), "requests"), subject)
 
 
 def is_short(site: SiteReport, subject: Subject) -> bool:
@@ -34,10 +38,11 @@ def is_short(site: SiteReport, subject: Subject) -> bool:
 
 def _vectors(sites: list[SiteReport], subject: Subject) -> Advice:
     site, times = sites[0], _WORD_BYTES // _element_bytes(sites[0])
+    names = " and ".join(dict.fromkeys(each.memory for each in sites))
     text = (
-        f"A request uses {100 * (site.efficiency or 0):.0f} % of the bytes that it moves: the elements of "
-        f"{site.memory} have {_element_bytes(site)} B, and each work-item takes one. Let it take {times} that lie "
-        f"side by side, {subject.dialect.vectors.format(memory=site.memory, count=times)}."
+        f"A request uses {100 * (site.efficiency or 0):.0f} % of the bytes that it moves: the elements of {names} have "
+        f"{_element_bytes(site)} B, and each work-item takes one. Let it take {times} that lie side by side, "
+        f"{subject.dialect.vectors.format(memory=site.memory, count=times)}."
     )
     return Advice("small elements", tuple(sites), text, Change(sites=_in_vectors(sites, times)), minor=True)
 

@@ -2,15 +2,17 @@
 
 The loads of a piece of the program (see `pieces`) are under way together, as are those of the iterations of a counted
 loop without barriers, which compilers unroll by `instructions.UNROLLED`; but no more at a time than that. A sub-group
-then waits once for them, which is a *round*. Of loads that not all sub-groups make, those that fewer make are taken to
-be made by some that make the others too. For a load before a barrier all sub-groups of the work-group wait, also those
-that have nothing to load; in a work-group in which none loads, none waits.
+then waits once for them, which is a *round*, for as long as the slowest of them takes: where it misses once in its
+piece, or in its loop, one round is as long as that; in further rounds those that miss are together. More loads so never
+wait less. Of loads that not all sub-groups make, those that fewer make are taken to be made by some that make the
+others too. For a load before a barrier all sub-groups of the work-group wait, also those that have nothing to load; in
+a work-group in which none loads, none waits.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from xeemu.cost import instructions, requests
+from xeemu.cost import amounts, instructions, requests
 from xeemu.cost.caches import Misses
 from xeemu.cost.census import Census
 from xeemu.cost.pieces import Piece, waits
@@ -21,14 +23,46 @@ from xeemu.language.linearity import Allocation
 
 # Atomic updates are made in the L2.
 _UPDATE = Misses(1.0, 0.0)
+# What tells how large the requests of an operation are, of those of its place.
+_SIZES = ("sectors", "passes", "l1_passes")
 
 
 class _Load(NamedTuple):
-    """A load, how often sub-groups wait for it in all its executions, and its requests in one of them."""
+    """A load.
 
-    operation: Operation
-    times: float
+    Attributes:
+      place: what it loads from.
+      requests: that sub-groups wait for in all its executions.
+      each_time: requests of a sub-group in one execution.
+      missed: what of it misses; None if that is not known.
+      bytes: that a request moves; None if they are not known.
+      passes: of a request.
+    """
+
+    place: AccessSite
+    requests: float
     each_time: float
+    missed: Misses | None
+    bytes: float | None
+    passes: float
+
+
+class _Rounds(NamedTuple):
+    """Rounds of loads that are under way together, and what they wait for.
+
+    Attributes:
+      number: of the rounds.
+      past_l1, past_l2, passes: as in `Wait`.
+    """
+
+    number: float
+    past_l1: float | None
+    past_l2: float | None
+    passes: float
+
+    def part(self, share: float) -> "_Rounds":
+        """A share of them."""
+        return self._replace(number=self.number * share)
 
 
 def of_launch(
@@ -45,52 +79,56 @@ def of_launch(
       None if the requests of a load are not known.
     """
     pieces: dict[Piece, list[_Load]] = {}
+    parts = {figure: {o.key: share for o, share in shares(sites, taken, figure)} for figure in _SIZES}
     for operation, asked in _loads(sites, taken):
         if asked is None:
             return None
-        pieces.setdefault(taken.pieces.of[operation], []).append(_load(operation, asked, taken))
-    rounds: dict[AccessSite, float] = {}
+        sizes = {figure: share[operation.key] for figure, share in parts.items()}
+        load = _load(operation, asked, sites[operation.place], sizes, taken)
+        pieces.setdefault(taken.pieces.of[operation], []).append(
+            load._replace(missed=_missed(operation, taken, missed))
+        )
+    rounds: dict[AccessSite, list[_Rounds]] = {}
     for piece, loads in pieces.items():
-        for load, number in zip(loads, _rounds(loads, _unrolled(piece.frame)), strict=True):
-            rounds[load.operation.place] = rounds.get(load.operation.place, 0.0) + number
-    return tuple(_wait(place, number, sites[place], taken, missed) for place, number in rounds.items() if number)
+        together, every = _together(piece, loads, taken), sum(load.requests for load in loads)
+        for load in loads:
+            if load.requests:
+                rounds.setdefault(load.place, []).append(together.part(load.requests / every))
+    return tuple(_wait(each, sites[place]) for place, each in rounds.items())
 
 
-def _load(operation: Operation, asked: float, taken: Census) -> _Load:
-    """A load with so many requests."""
-    executions = (taken.executions[operation.frame.plan] or 0) * requests.sub_groups(taken.geometry)
-    each_time = max(1.0, asked / executions) if executions else 1.0
-    return _Load(operation, asked / each_time * _waiting(operation, executions, taken), each_time)
+def _load(operation: Operation, asked: float, site: SiteReport, parts: Mapping[str, float], taken: Census) -> _Load:
+    """A load that makes so many requests, and of its site's figures those parts."""
+    times, is_local = _executed(operation.frame, taken), site.space == "local"
+    passes = (site.passes or 0) * parts["passes"] if is_local else (site.l1_passes or 0) * parts["l1_passes"]
+    return _Load(
+        place=operation.place,
+        requests=asked * _waiting(operation, times, taken),
+        each_time=max(1.0, asked / times) if times else 1.0,
+        missed=None,
+        bytes=amounts.quotient(amounts.product(site.bytes_moved, parts["sectors"]), asked),
+        passes=max(1.0, passes / asked) if asked else 1.0,
+    )
 
 
-def _rounds(loads: Sequence[_Load], unrolled: int) -> list[float]:
-    """How often sub-groups wait for each of the loads of a piece, in so many iterations that are under way together."""
-    rounds = [0.0] * len(loads)
-    order = sorted(range(len(loads)), key=lambda k: -loads[k].times)
-    times = [*(loads[k].times for k in order), 0.0]
-    for made in range(1, len(loads) + 1):
-        # Those of sub-groups that make so many of the loads, and no other.
-        waited = times[made - 1] - times[made]
-        together = sum(loads[k].each_time for k in order[:made])
-        for k in order[:made] if waited else ():
-            rounds[k] += waited * loads[k].each_time / min(float(instructions.UNROLLED), together * unrolled)
-    return rounds
+def _missed(operation: Operation, taken: Census, missed: Mapping[Allocation, Misses]) -> Misses | None:
+    return _UPDATE if operation.place in taken.updates else missed.get(operation.place.memory)
 
 
-def _wait(
-    place: AccessSite, rounds: float, site: SiteReport, taken: Census, missed: Mapping[Allocation, Misses]
-) -> Wait:
-    memory = place.memory
-    is_local = memory.space == "local"
-    passes = site.passes if is_local else site.l1_passes
-    known = _UPDATE if place in taken.updates else missed.get(memory)
+def _wait(rounds: Sequence[_Rounds], site: SiteReport) -> Wait:
+    """The wait at a place for rounds in several pieces."""
+    number = sum(each.number for each in rounds)
+    past_l1 = amounts.total(amounts.product(each.number, each.past_l1) for each in rounds)
+    past_l2 = amounts.total(
+        amounts.product(each.past_l2, amounts.product(each.number, each.past_l1)) for each in rounds
+    )
     return Wait(
         requests=site.requests or 0,
-        rounds=rounds,
-        is_local=is_local,
-        passes=max(1.0, passes / site.requests) if passes and site.requests else 1.0,
-        past_l1=None if known is None else known.past_l1,
-        past_l2=None if known is None else known.past_l2,
+        rounds=number,
+        is_local=site.space == "local",
+        passes=sum(each.number * each.passes for each in rounds) / number,
+        past_l1=_of(past_l1, number),
+        past_l2=_of(past_l2, past_l1),
         site=site,
     )
 
@@ -103,13 +141,13 @@ def _loads(sites: Mapping[AccessSite, SiteReport], taken: Census) -> Iterator[tu
             yield operation, None if asked is None else asked * share
 
 
-def shares(sites: Iterable[AccessSite], taken: Census) -> Iterator[tuple[Operation, float]]:
-    """The memory operations of the program and which share of its place's requests each makes: as they count, or all
-    alike."""
+def shares(sites: Iterable[AccessSite], taken: Census, figure: str = "requests") -> Iterator[tuple[Operation, float]]:
+    """The memory operations of the program and which share of its place's requests, or of another of its figures, each
+    makes: as they count, or all alike."""
     by_place: dict[AccessSite, list[tuple[Operation, int | None]]] = {place: [] for place in sites}
     for key, (operation, *_) in taken.operations.items():
         count = taken.counts[key]
-        by_place[operation.place].append((operation, None if count is None else count.named("requests")))
+        by_place[operation.place].append((operation, None if count is None else count.named(figure)))
     for counts in by_place.values():
         known = [counted for _, counted in counts if counted is not None]
         total = sum(known)
@@ -129,7 +167,60 @@ def _waiting(operation: Operation, times: float, taken: Census) -> float:
     return max(1.0, waiting / loads)
 
 
-def _unrolled(frame: Frame) -> int:
-    """Iterations of a body that are under way together: of a loop with a constant number and without barriers."""
+def _together(piece: Piece, loads: Sequence[_Load], taken: Census) -> _Rounds:
+    """The rounds of the loads of a piece: as few as have no more loads under way than there may be."""
+    every, loop = sum(load.requests for load in loads), _unrolled(piece.frame)
+    executed = max(load.requests / load.each_time for load in loads)
+    around = executed if loop is None or loop.parent is None else _executed(loop.parent, taken)
+    number = max(every / instructions.UNROLLED, min(executed, max(around, executed / instructions.UNROLLED)))
+
+    def missing(misses: float | None) -> float | None:
+        return misses and min(number, max(misses / instructions.UNROLLED, min(misses, around)))
+
+    past_l1, past_l2 = map(missing, _misses(loads))
+    return _Rounds(number, _of(past_l1, number), _of(past_l2, past_l1), _most_passes(loads, number))
+
+
+def _misses(loads: Sequence[_Load]) -> tuple[float | None, float | None]:
+    """Requests of some loads that miss the L1, and the L2 too: of those to one memory as many as what is missed of it
+    is for the smallest of them."""
+    found: dict[tuple[Allocation, Misses | None], list[_Load]] = {}
+    for load in loads:
+        found.setdefault((load.place.memory, load.missed), []).append(load)
+    past_l1: list[float | None] = []
+    past_l2: list[float | None] = []
+    for (_, missed), each in found.items():
+        moved = amounts.total(amounts.product(load.requests, load.bytes) for load in each)
+        least = min((load.bytes or 0.0 for load in each if load.requests), default=0.0)
+        asked = sum(load.requests for load in each)
+        every = moved / least if moved and least else asked
+        for past, share in (past_l1, missed and missed.past_l1), (past_l2, missed and missed.past_all):
+            past.append(None if share is None else min(asked, every * share))
+    return amounts.total(past_l1), amounts.total(past_l2)
+
+
+def _of(part: float | None, whole: float | None) -> float | None:
+    """The share that a part is; 0 of nothing."""
+    if part is None or whole is None:
+        return None
+    return part / whole if whole else 0.0
+
+
+def _most_passes(loads: Sequence[_Load], rounds: float) -> float:
+    """Passes of the request that a round waits for, in the mean, if those of most passes are in as many as can be."""
+    left, total = rounds, 0.0
+    for load in sorted(loads, key=lambda load: -load.passes):
+        taken = min(left, load.requests)
+        left, total = left - taken, total + taken * load.passes
+    return total / (rounds - left) if rounds > left else 1.0
+
+
+def _executed(frame: Frame, taken: Census) -> float:
+    """How often sub-groups execute a frame."""
+    return (taken.executions[frame.plan] or 0) * requests.sub_groups(taken.geometry)
+
+
+def _unrolled(frame: Frame) -> Frame | None:
+    """A loop's body if several iterations are under way together: their number is constant, and no barrier is in it."""
     meets = any(waits(step) for each in frame.frames() for step in each.steps)
-    return instructions.UNROLLED if frame.kind == "iteration" and frame.counted and not meets else 1
+    return frame if frame.kind == "iteration" and frame.counted and not meets else None

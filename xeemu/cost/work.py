@@ -15,9 +15,9 @@ class Wait:
       requests: loads of sub-groups.
       rounds: times that sub-groups wait for them, all together, since some requests are under way together.
       is_local: whether they are of local memory.
-      passes: of a request, of which the later ones arrive later; at least 1.
-      past_l1: the share of their bytes that the L1 does not have; None if it is not known.
-      past_l2: the share of these that the L2 does not have.
+      passes: of the request that they wait for, of which the later ones arrive later; at least 1.
+      past_l1: the share of the rounds in which something is not in the L1; None if it is not known.
+      past_l2: the share of these in which something is not in the L2 either.
       site: the operation; None of values that did not fit the registers, and of group algorithms.
     """
 

@@ -11,6 +11,7 @@ from jax import lax
 
 from xeemu.emission import (
     fusion_barriers,
+    items,
     ordered_atomics,
     placed_windows,
     positions,
@@ -31,28 +32,16 @@ from xeemu.emission.access_plans import (
 from xeemu.emission.buffers import Buffer, Update
 from xeemu.emission.chunk import Chunk
 from xeemu.emission.haloed_tiles import HaloedTiles
+from xeemu.emission.layouts import Layout, Masked
 from xeemu.emission.periodic_gathers import PeriodicGather
 from xeemu.emission.placed_windows import PlacedWindow
 from xeemu.emission.positions import Lanes, Touched, columns, places
 from xeemu.emission.strided_windows import StridedWindow
-from xeemu.emission.values import Emitted, Shared, Some
+from xeemu.emission.values import Emitted, Parts, Shared
+from xeemu.ir.program import Value
 from xeemu.knowledge import addressing
+from xeemu.knowledge.analysis import Plan
 from xeemu.language.memory import poison
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Loaded:
-    """What a load gives.
-
-    Attributes:
-      values: `[G, *shape]`, or `shape` if they do not vary between groups.
-      some: those of the elements that the mask leaves in, if that is known before the program runs.
-      shared: the values, if groups share them.
-    """
-
-    values: jax.Array
-    some: Some | None
-    shared: Shared | None
 
 
 def read(plan: Load, at: Touched, in_line: bool = False, base: jax.Array | None = None) -> jax.Array | Shared:
@@ -84,39 +73,56 @@ def _placed(window: StridedWindow, at: Touched) -> PlacedWindow:
     return placed_windows.placed(window, at.buffer, at.address, at.chunk)
 
 
-def loaded(
-    values: jax.Array | Shared, where: Lanes, other: Emitted | None, varying: bool, chunk: Chunk, apart: bool = False
-) -> Loaded:
-    """What a load gives, from the values of the elements that take part, `[G or 1, n or 1]`."""
-    some = shared = None
-    unmasked = bool(where.count) and where.mask is None
-    if isinstance(values, Shared):
-        # A GPU's compiler does better with the values written out.
-        if chunk.target.keeps_shared and unmasked and where.all and varying and values.own != values.block:
-            shared = dataclasses.replace(values, values=values.values.reshape(-1, *where.shape))
-        values = values.of_groups(values.values)
-    if unmasked and not where.all:
-        some = _some(values, where, other, apart, chunk)
-    return Loaded(filled(values, where, other, varying, chunk), some, shared)
+@dataclasses.dataclass(frozen=True, eq=False)
+class Loaded:
+    """What a load gives of the elements that take part.
 
+    Attributes:
+      where: which these are.
+      other: what it gives for those left out by its mask, if it has one.
+      layout: how its result is held.
+      varying: whether that differs between groups.
+      chunk: the work-groups.
+    """
 
-def _some(values: jax.Array, where: Lanes, other: Emitted | None, apart: bool, chunk: Chunk) -> Some:
-    """The values of the elements that take part, and of all others where these are better computed `apart`."""
-    rest, (first, last) = None, where.chosen[[0, -1]]
-    if apart and other is not None and chunk.target.joins_by_branches and last - first == where.count - 1:
-        beside = where.elements.beside
-        rest = positions.of_elements(other, beside, chunk).astype(values.dtype)
-        rest = jnp.broadcast_to(rest, (rest.shape[0], beside.count))
-    return Some(where.chosen, jnp.broadcast_to(values, (values.shape[0], where.count)), rest)
+    where: Lanes
+    other: Emitted | None
+    layout: Layout
+    varying: bool
+    chunk: Chunk
 
+    def value(self, plan: Plan, value: Value, found: jax.Array | Shared) -> Emitted:
+        """The value of a program, from the `[G or 1, n or 1]` elements that take part."""
+        values = found.of_groups(found.values) if isinstance(found, Shared) else found
+        match self.layout:
+            case Masked(whole=whole, apart=apart):
+                array = self._whole(values) if whole and not apart else None
+                others = self._others(values.dtype) if whole and apart else None
+                chosen = jnp.broadcast_to(values, (values.shape[0], self.where.count))
+                return items.laid_out(plan, value, self.layout, array, Parts(chosen, others))
+        shared = self._shared(found) if isinstance(found, Shared) else None
+        return items.laid_out(plan, value, self.layout, shared or self._whole(values))
 
-def filled(values: jax.Array, where: Lanes, other: Emitted | None, varying: bool, chunk: Chunk) -> jax.Array:
-    """The result of a load from the values of the elements that take part, `[G or 1, n]`."""
-    full = _expanded(values, where, other, chunk, values.dtype)
-    elements = math.prod(where.shape)
-    if varying:
-        return jnp.broadcast_to(full, (chunk.count, elements)).reshape(chunk.count, *where.shape)
-    return jnp.broadcast_to(full, (1, elements)).reshape(where.shape)
+    def _shared(self, found: Shared) -> Shared | None:
+        """The result as groups share it, if they do. A GPU's compiler does better with the values written out."""
+        everything = self.where.mask is None and self.where.all and bool(self.where.count)
+        if not (self.chunk.target.keeps_shared and everything and self.varying) or found.own == found.block:
+            return None
+        return dataclasses.replace(found, values=found.values.reshape(-1, *self.where.shape))
+
+    def _others(self, dtype: np.dtype) -> jax.Array:
+        """`[G or 1, m]`: the elements that take no part."""
+        assert self.other is not None
+        beside = self.where.elements.beside
+        rest = positions.of_elements(self.other, beside, self.chunk).astype(dtype)
+        return jnp.broadcast_to(rest, (rest.shape[0], beside.count))
+
+    def _whole(self, values: jax.Array) -> jax.Array:
+        """`[G, *shape]`, or `shape` if it does not vary: all elements."""
+        full = _expanded(values, self.where, self.other, self.chunk, values.dtype)
+        shape, groups = self.where.shape, self.chunk.count if self.varying else 1
+        each = jnp.broadcast_to(full, (groups, math.prod(shape)))
+        return each.reshape(*[groups] * self.varying, *shape)
 
 
 def _gather(plan: Gather, at: Touched) -> jax.Array:

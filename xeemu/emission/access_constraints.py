@@ -38,7 +38,6 @@ class AccessConstraints:
       update: for a store that updates what is there the operation and what it adds (see `read_modify_write`).
       entangled: whether an update uses what was loaded from other places of the memory (see `hazards`).
       neighbour: a load as one of several that are read at once, if it is (see `stencil_loads`).
-      apart: whether what a mask leaves out of a load is computed apart (see `hazards`).
     """
 
     guarded: bool = False
@@ -51,7 +50,6 @@ class AccessConstraints:
     update: tuple[str, Emitted] | None = None
     entangled: bool = False
     neighbour: StencilLoad | None = None
-    apart: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,7 +79,6 @@ class BodyConstraints:
             update=None if added is None else (added.op, as_value(read(added.added))),
             entangled=number in self.hazards.entangled,
             neighbour=self.neighbours.get(number),
-            apart=number in self.hazards.rewritten,
         )
 
 

@@ -38,7 +38,9 @@ def run(loop: EmittedLoop, plan: Batched) -> list[Any]:
 def _blocks(loop: EmittedLoop, plan: Batched, version: Version, first: list[Any]) -> list[Any]:
     """The same, in one of its versions."""
     batch = _Batch(loop, plan, version)
-    state = iteration_blocks.run(batch.after, loop.counted.length, version.turns, batch.begun(first), plan.unrolled)
+    state = iteration_blocks.run(
+        batch.after, loop.counted.length, version.iterations, batch.begun(first), plan.unrolled
+    )
     return batch.ended(state)
 
 
@@ -64,13 +66,13 @@ class _Batch:
         total = reductions.of_parts if self.plan.rows else self._total
         return self._combined(last, {k: total(accumulators[k], op) for k, op in self._reduced(last).items()})
 
-    def after(self, turns: int, state: _State) -> _State:
+    def after(self, iterations: int, state: _State) -> _State:
         """The state after so many iterations; a shorter last block leaves accumulators alone."""
         carries, accumulators = state
-        block, loop = self.version.blocks[turns], self.loop
+        block, loop = self.version.blocks[iterations], self.loop
         places = loop.placed(carries, block.updates)
-        found = self._found(turns, carries)
-        after = induction.advanced(self.plan.growth, carries, np.int32(turns))
+        found = self._found(iterations, carries)
+        after = induction.advanced(self.plan.growth, carries, np.int32(iterations))
         for k, update in self.plan.updated.items():
             if isinstance(update, Placed):
                 after[k] = self._written(carries[k], places[update.number], update.number, found[k])
@@ -78,26 +80,26 @@ class _Batch:
                 pending = dataclasses.replace(as_memory(loop.carried.items[k]).holding(carries[k]), pending=found[k])
                 after[k] = access.carried_out(pending, loop.chunk).data
         reduced = self._reduced(carries)
-        if turns < self.version.turns:
+        if iterations < self.version.iterations:
             return self._combined(after, {k: self._total(found[k], op) for k, op in reduced.items()}), accumulators
         if self.plan.rows:
             found |= {k: reductions.in_parts(found[k].reshape(1, -1), op) for k, op in reduced.items()}
         return after, {k: collectives.COMBINE[op](accumulators[k], found[k]) for k, op in reduced.items()}
 
-    def _found(self, turns: int, carries: list[Any]) -> dict[int, Any]:
+    def _found(self, iterations: int, carries: list[Any]) -> dict[int, Any]:
         """For the number of each carry that is updated what each of some iterations does, or combines with it."""
-        block, plan, loop = self.version.blocks[turns], self.plan, self.loop
-        loaded = {n: _loaded(at, turns) for n, at in loop.placed(carries, block.loads).items()}
+        block, plan, loop = self.version.blocks[iterations], self.plan, self.loop
+        loaded = {n: _loaded(at, iterations) for n, at in loop.placed(carries, block.loads).items()}
         reduced = self._reduced(carries)
         before = [_neutral(p, reduced[k]) if k in reduced else p for k, p in enumerate(carries)]
         scattered = (n for update in plan.updated.values() if isinstance(update, Scattered) for n in update.numbers)
         once = Iteration(at_once=True, deferred=frozenset(block.updates), scattered=frozenset(scattered))
 
-        def find(turn: jax.Array, loaded: dict[int, jax.Array]) -> dict[int, Any]:
+        def find(number: jax.Array, loaded: dict[int, jax.Array]) -> dict[int, Any]:
             iteration = dataclasses.replace(once, loaded=loaded)
-            return self._left(loop.outputs(induction.advanced(plan.growth, before, turn), iteration))
+            return self._left(loop.outputs(induction.advanced(plan.growth, before, number), iteration))
 
-        found: dict[int, Any] = jax.vmap(find)(jnp.arange(turns, dtype=np.int32), loaded)
+        found: dict[int, Any] = jax.vmap(find)(jnp.arange(iterations, dtype=np.int32), loaded)
         return found
 
     def _left(self, outputs: list[Item]) -> dict[int, Any]:
@@ -120,7 +122,7 @@ class _Batch:
         return {k: update.op for k, update in each if isinstance(update, Reduced)}
 
     def _accumulators(self, packed: jax.Array, op: str) -> jax.Array:
-        shape = (1, reductions.PARTS) if self.plan.rows else (self.version.turns, *packed.shape)
+        shape = (1, reductions.PARTS) if self.plan.rows else (self.version.iterations, *packed.shape)
         return jnp.full(shape, collectives.identity(op, packed.dtype))
 
     def _total(self, found: jax.Array, op: str) -> jax.Array:
@@ -140,10 +142,10 @@ class _Batch:
         return batched_updates.after(data, at.window, operation, each, self.loop.chunk.target)
 
 
-def _loaded(at: PlacedAccess, turns: int) -> jax.Array:
-    """`[turns, G or 1, n]`: what so many iterations load."""
+def _loaded(at: PlacedAccess, iterations: int) -> jax.Array:
+    """`[iterations, G or 1, n]`: what so many iterations load."""
     values = at.window.read(at.buffer.data)
-    return jnp.moveaxis(values.reshape(values.shape[0], turns, -1), 1, 0)
+    return jnp.moveaxis(values.reshape(values.shape[0], iterations, -1), 1, 0)
 
 
 def _neutral(packed: jax.Array | None, op: str) -> jax.Array | None:

@@ -26,7 +26,7 @@ class Chunk:
       count: number of groups, `G`.
       target: the host that the emulation runs on.
       deterministic: whether float atomics are applied in one order.
-      turns: the most iterations of a loop that find together what they update (see `scatter_loops`).
+      iterations: the most iterations of a loop that find together what they update (see `scatter_loops`).
       alignment: `first` is a multiple of it.
       inner: whether the last row of groups along the first dimension is not among them.
       few: whether so few groups of the launch are emulated by this code that it had better be short than fast.
@@ -40,7 +40,7 @@ class Chunk:
     count: int
     target: Target
     deterministic: bool
-    turns: int = 1
+    iterations: int = 1
     alignment: int = 1
     inner: bool = False
     few: bool = False

@@ -20,7 +20,7 @@ from jax import lax
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import bit_fields, constant_folding, forms, intervals
-from xeemu.knowledge.analysis import Known, Plan
+from xeemu.knowledge.analysis import Known, Plan, fact
 from xeemu.knowledge.bit_fields import Field, Reader
 from xeemu.knowledge.intervals import Interval
 
@@ -117,6 +117,7 @@ class Comparison:
         return bool((self.bits & ~forms.wrapped(self.mask, self.bits.dtype)).any())
 
 
+@fact
 def of_body(body: Region, plan: Plan, dimensions: int) -> dict[int, Comparison]:
     """For the number of each operation of a (sub)program that joins comparisons of fields the one that it is.
 

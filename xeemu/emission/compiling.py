@@ -61,13 +61,13 @@ def _gathers(program: Program, plan: Plan) -> bool:
     """Whether elements are looked up one by one: sixteen at once took up to twice as long as eight and eight."""
     dimensions = len(program.geometry.group_range)
     parts = analysis.executed(program.body, plan, dimensions)
-    return any(_is_gather(op, known, dimensions) for body, known in parts for op in body.ops)
+    return any(_is_gather(op, known) for body, known in parts for op in body.ops)
 
 
-def _is_gather(op: Op, plan: Plan, dimensions: int) -> bool:
+def _is_gather(op: Op, plan: Plan) -> bool:
     if op.name != ops.LOAD or not plan.values[op.results[0]].varying:
         return False
-    return addressing.foreseen(op, plan, dimensions).form is None
+    return not addressing.is_formed(op, plan)
 
 
 def _vectors(bits: int | None) -> Mapping[str, Any]:

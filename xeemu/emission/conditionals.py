@@ -9,11 +9,10 @@ import jax.numpy as jnp
 from jax import lax
 
 from xeemu.emission import packing
-from xeemu.emission.buffers import Buffer
-from xeemu.emission.chunk import Chunk
 from xeemu.emission.context import Applied, Context, Emitter
 from xeemu.emission.items import Item, as_memory, as_value
 from xeemu.emission.observer import Observer
+from xeemu.emission.packing import Slot
 from xeemu.emission.values import Emitted
 from xeemu.ir import control
 from xeemu.ir.program import Region
@@ -30,33 +29,35 @@ def results(emitter: Emitter, applied: Applied, branches: Sequence[Region]) -> l
       applied: the choice.
       branches: the branches.
     """
-    context, known = emitter.context, applied.known
+    context = emitter.context
     operands, chosen = applied.operands[:-1], as_value(applied.operands[-1])
-    likes = _likes(applied, operands)
+    slots = _slots(applied, operands)
 
     def branch(k: int, running: jax.Array | None, given: list[Item]) -> list[Any]:
         outputs = emitter.body(branches[k], applied.inner[k], control.given(applied.op, given, k), running)
-        return packing.packed(outputs, likes, known, context.chunk)
+        return packing.packed(outputs, slots, context.chunk)
 
     if (only := chosen.known.only) is not None and not context.observer.watches:
         packed = branch(min(max(only, 0), len(branches) - 1), applied.active, operands)
-        return packing.unpacked(packed, likes, known)
+        return packing.unpacked(packed, slots)
     which = jnp.clip(chosen.array(context.chunk), 0, len(branches) - 1)
     if chosen.known.varying:
-        packed = _varying(branch, which, len(branches), applied, likes, context)
+        packed = _varying(branch, which, len(branches), applied, slots, context)
     else:
         choices = [functools.partial(branch, k, applied.active, operands) for k in range(len(branches))]
         packed = _uniform(choices, which, context.observer)
-    return packing.unpacked(packed, likes, known)
+    return packing.unpacked(packed, slots)
 
 
-def _likes(applied: Applied, operands: Sequence[Item]) -> list[Item]:
-    """An item like each of the results: of a memory the version before."""
-    places = applied.plan.places[applied.number]
-    return [
-        operands[place[0]] if place else Emitted(known, v.shape, v.dtype)
-        for place, known, v in zip(places, applied.known, applied.op.results, strict=True)
-    ]
+def _slots(applied: Applied, operands: Sequence[Item]) -> list[Slot]:
+    """Those of the results."""
+    places, plan = applied.plan.places[applied.number], applied.plan
+    found = []
+    for place, v, layout in zip(places, applied.op.results, applied.layouts, strict=True):
+        known = plan.values[v]
+        like = operands[place[0]] if place else Emitted(known, v.shape, v.dtype, layout)
+        found.append(Slot(like, known, layout))
+    return found
 
 
 def _uniform(choices: Sequence[Callable[[], list[Any]]], which: jax.Array, observer: Observer) -> list[Any]:
@@ -73,23 +74,16 @@ def _uniform(choices: Sequence[Callable[[], list[Any]]], which: jax.Array, obser
 
 
 def _varying(
-    branch: _Branch, which: jax.Array, count: int, applied: Applied, likes: Sequence[Item], context: Context
+    branch: _Branch, which: jax.Array, count: int, applied: Applied, slots: Sequence[Slot], context: Context
 ) -> list[Any]:
     """The results of branches of which groups take different ones."""
     places, active = applied.plan.places[applied.number], applied.active
-    packed = _blank(likes, context.chunk)
+    packed: list[Any] = [slot.blank(context.chunk) for slot in slots]
     for k in range(count):
         running = (which == k) if active is None else active & (which == k)
         run = functools.partial(branch, k, running)
         packed = _masked(run, packed, applied.operands[:-1], places, running, context)
     return packed
-
-
-def _blank(likes: Sequence[Item], chunk: Chunk) -> list[Any]:
-    """The results before any branch has run: the memories as they are, and values that will be overwritten."""
-    return [
-        item.data if isinstance(item, Buffer) else jnp.zeros((chunk.count, *item.shape), item.dtype) for item in likes
-    ]
 
 
 def _masked(

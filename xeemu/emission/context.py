@@ -9,6 +9,8 @@ import jax
 from xeemu.emission.chunk import Chunk
 from xeemu.emission.items import Item
 from xeemu.emission.iterations import Iteration
+from xeemu.emission.layout_assignment import Setting
+from xeemu.emission.layouts import Layout
 from xeemu.emission.observer import Observer
 from xeemu.ir.program import Op, Region, Value
 from xeemu.knowledge.analysis import Known, Plan
@@ -35,6 +37,18 @@ class Context:
         """Of the launch."""
         return len(self.chunk.geometry.group_range)
 
+    @property
+    def setting(self) -> Setting:
+        """What the layouts of values depend on."""
+        observer = self.observer
+        return Setting(
+            self.chunk.geometry,
+            watched=observer.watches,
+            followed=bool(observer.followed),
+            apart=self.chunk.target.joins_by_branches,
+            at_once=self.iteration is not None and self.iteration.at_once,
+        )
+
     def storing(self, known: Known) -> Chunk:
         """The groups that store to a memory: any of them if all would store the same."""
         return self.chunk.storing(known)
@@ -49,6 +63,7 @@ class Applied:
       number: its number there.
       op: the operation.
       operands: what the values that it uses stand for, see `Op.used`.
+      layouts: how its results are held.
       active: `[G]` mask of the groups that execute it, or None for all.
     """
 
@@ -56,6 +71,7 @@ class Applied:
     number: int
     op: Op
     operands: list[Item]
+    layouts: Sequence[Layout]
     active: jax.Array | None
 
     @property

@@ -33,7 +33,7 @@ def results(emitter: Emitter, applied: Applied, scan: Scan) -> list[Item]:
     first_element = count + scan.carries
     seen, carries = applied.operands[:count], applied.operands[count:first_element]
     elements = [as_value(o) for o in applied.operands[first_element:]]
-    carried = loop_carries.of_loop(scan.body, applied.inner[0], carries, emitter.context.chunk)
+    carried = loop_carries.of_loop(scan.body, applied.inner[0], carries, applied.layouts)
     counted = _counted(emitter, applied, scan, seen, carried)
     loop = EmittedLoop(emitter, counted, seen, carried, applied.active)
     alone = not elements and len(applied.op.results) == scan.carries and not observer.watches

@@ -16,6 +16,7 @@ from typing import Any
 
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.knowledge import addressing
 from xeemu.knowledge.analysis import Plan, fact
 
 
@@ -118,7 +119,7 @@ def _rewritten(body: Region, plan: Plan) -> frozenset[int]:
 
 def _is_known(store: Op, plan: Plan) -> bool:
     """Whether the place of a store has a lane form."""
-    return all(isinstance(a, Constant) or plan.values[a].form is not None for a in ops.indices(store))
+    return addressing.is_formed(store, plan)
 
 
 def _loads(body: Region) -> dict[Any, list[tuple[int, Value]]]:

@@ -19,6 +19,7 @@ from xeemu.emission import (
     conditionals,
     counted_loops,
     items,
+    layout_assignment,
     lifted_ops,
     memory_ops,
     rowwise,
@@ -27,9 +28,10 @@ from xeemu.emission import (
 from xeemu.emission.access_constraints import AccessConstraints, BodyConstraints
 from xeemu.emission.buffers import Buffer, Origin
 from xeemu.emission.chunk import Chunk
-from xeemu.emission.compare_fusion import Comparison
 from xeemu.emission.context import Applied, Context
 from xeemu.emission.items import Item, as_memory, as_value
+from xeemu.emission.layout_assignment import Assignment
+from xeemu.emission.layouts import LANE_FORM
 from xeemu.emission.observer import Observer, Passage, Result
 from xeemu.emission.storage import Storage
 from xeemu.emission.values import Emitted
@@ -99,20 +101,22 @@ class _Interpreter:
         """Emits a (sub)program; `active` is the `[G]` mask of the groups that execute it, or None for all."""
         self.context.observer.on_body(plan, active, self.context.chunk)
         each = access_constraints.of_body(body, plan, self.context)
-        # What is followed has to be emitted as it is written.
-        followed = bool(self.context.observer.followed)
-        comparisons = {} if followed else compare_fusion.of_body(body, plan, self.context.dimensions)
-        spared = compare_fusion.spared(body, comparisons)
+        assignment = self._assignment(body, plan, inputs)
+        spared = compare_fusion.spared(body, assignment.comparisons)
         found = dict(zip(body.taken, inputs, strict=True))
-        return _Pass(self, body, plan, active, each, comparisons, spared, found).results()
+        return _Pass(self, body, plan, active, each, assignment, spared, found).results()
+
+    def _assignment(self, body: Region, plan: Plan, inputs: Sequence[Item]) -> Assignment:
+        """How the values of a (sub)program are held."""
+        return layout_assignment.of_body(body, plan, layout_assignment.of_items(inputs), self.context.setting)
 
     def needed(self, body: Region, plan: Plan, inputs: Sequence[Item], values: Sequence[Value]) -> list[Item]:
         """Emits of a (sub)program only what some of its values need, for all groups; the last inputs may be missing."""
         found = dict(zip(body.taken, inputs, strict=False))
-        read = functools.partial(self.read, found, plan)
+        read, layouts = functools.partial(self.read, found, plan), self._assignment(body, plan, inputs).layouts
         for number in body.needed(values):
             op = body.ops[number]
-            applied = Applied(plan, number, op, list(map(read, op.used)), None)
+            applied = Applied(plan, number, op, list(map(read, op.used)), [layouts[v] for v in op.results], None)
             is_load = op.name == ops.LOAD
             results = (
                 memory_ops.accessed(applied, AccessConstraints(), self.context) if is_load else self.results(applied)
@@ -143,14 +147,15 @@ class _Interpreter:
                 return counted_loops.results(self, applied, scan)
             case control.While() as loop:
                 return while_loops.results(self, applied, loop)
-        return lifted_ops.results(applied.plan, op, list(map(as_value, applied.operands)), self.context.chunk)
+        operands = list(map(as_value, applied.operands))
+        return lifted_ops.results(applied.plan, op, operands, applied.layouts, self.context.chunk)
 
     def _language(self, applied: Applied) -> list[Item]:
         """The results of one of the language's own operations."""
         op, plan = applied.op, applied.plan
         if op.name in (ops.LOCAL_ID, ops.GROUP_ID):
             out = op.results[0]
-            return [Emitted(plan.values[op.results[0]], out.shape, out.dtype)]
+            return [Emitted(plan.values[op.results[0]], out.shape, out.dtype, LANE_FORM)]
         if op.name == ops.ALLOCATE:
             return [memory_ops.allocated(op, plan.values[op.results[0]].group_invariant, self.context.chunk)]
         if op.name == ops.BARRIER:
@@ -163,13 +168,14 @@ class _Interpreter:
             return []
         if op.name == ops.UNIFORM:
             operands = list(map(as_value, applied.operands))
-            return lifted_ops.uniform(plan, op, operands, self.context.chunk, self.context.present)
+            return lifted_ops.uniform(plan, op, operands, applied.layouts[0], self.context.chunk, self.context.present)
         if op.name != ops.COLLECTIVE:
             raise ops.unhandled(op, "the interpreter")
         if op.attributes["collective"].masked:
             passage = Passage(plan, applied.number, as_value(applied.operands[-1]), applied.active)
             self.context.observer.on_barrier(passage, self.context.chunk)
-        return lifted_ops.collective(plan, op, list(map(as_value, applied.operands)), self.context.chunk)
+        operands = list(map(as_value, applied.operands))
+        return lifted_ops.collective(plan, op, operands, applied.layouts[0], self.context.chunk)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -182,7 +188,7 @@ class _Pass:
       plan: its analysis.
       active: `[G]` mask of the groups that execute it, or None for all.
       each: how its memory operations have to be emitted.
-      comparisons: by number the operations that are a single comparison.
+      assignment: how its values are held, and which operations are a single comparison.
       spared: by result the numbers of those that nothing else needs.
       found: what the values stand for.
     """
@@ -192,7 +198,7 @@ class _Pass:
     plan: Plan
     active: jax.Array | None
     each: BodyConstraints
-    comparisons: Mapping[int, Comparison]
+    assignment: Assignment
     spared: Mapping[Value, int]
     found: dict[Value, Item]
 
@@ -211,10 +217,12 @@ class _Pass:
 
     def _emit(self, number: int) -> None:
         op, context = self.body.ops[number], self.interpreter.context
-        if (value := self._compared(number)) is not None:
-            results = lifted_ops.compared(self.plan, op, self.comparisons[number], value, context.chunk)
+        layouts = [self.assignment.layouts[v] for v in op.results]
+        if (comparison := self.assignment.comparisons.get(number)) is not None:
+            value = as_value(self._read(comparison.value))
+            results = lifted_ops.compared(self.plan, op, comparison, value, layouts[0], context.chunk)
         else:
-            applied = Applied(self.plan, number, op, list(map(self._read, op.used)), self.active)
+            applied = Applied(self.plan, number, op, list(map(self._read, op.used)), layouts, self.active)
             is_access = op.name in ops.ACCESSES
             way = self.each.of(number, self._read) if is_access else None
             if context.observer.watches and not is_access:
@@ -224,9 +232,3 @@ class _Pass:
                 told = Result(self.plan, number, op, applied.operands, results, self.active)
                 context.observer.on_result(told, context.chunk)
         self.found.update(zip(op.results, results, strict=True))
-
-    def _compared(self, number: int) -> Emitted | None:
-        """The value of which an operation is a single comparison, unless the elements that some have loaded do."""
-        comparison = self.comparisons.get(number)
-        value = None if comparison is None else as_value(self._read(comparison.value))
-        return value if value is not None and value.some is None else None

@@ -4,16 +4,14 @@ CPUs have no division of vectors. With `m = (2^32 - 1) // d`, which is at least 
 than `x / d - 1`, so that the upper half of the product is the quotient or 1 less.
 """
 
-from collections.abc import Sequence
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
 from xeemu.ir import ops
-from xeemu.ir.program import Op, Region, Value
-from xeemu.knowledge import forms
+from xeemu.ir.program import Op, Region
+from xeemu.knowledge import addressing, forms
 from xeemu.knowledge.analysis import Plan
 
 _HALF = np.uint32(16)
@@ -40,13 +38,13 @@ def applies(op: Op, plan: Plan, dimensions: int) -> bool:
 def finding(body: Region, plan: Plan, dimensions: int) -> frozenset[int]:
     """The numbers of the loads of a (sub)program whose elements are found by such a division."""
     loads = (n for n, op in enumerate(body.ops) if op.name == ops.LOAD)
-    return frozenset(n for n in loads if _is_found(ops.indices(body.ops[n]), body, plan, dimensions))
+    return frozenset(n for n in loads if _is_found(body.ops[n], body, plan, dimensions))
 
 
-def _is_found(indices: Sequence[Value], body: Region, plan: Plan, dimensions: int) -> bool:
-    if all(plan.value(index, dimensions).form is not None for index in indices):
+def _is_found(load: Op, body: Region, plan: Plan, dimensions: int) -> bool:
+    if addressing.is_formed(load, plan):
         return False
-    return any(applies(body.ops[number], plan, dimensions) for number in body.needed(indices))
+    return any(applies(body.ops[number], plan, dimensions) for number in body.needed(ops.indices(load)))
 
 
 def divided(name: str, dividend: jax.Array, divisor: jax.Array) -> jax.Array:

@@ -1,5 +1,6 @@
 """Items: what the values of a program stand for as it is emitted, values and memories."""
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from xeemu.emission.buffers import Buffer
-from xeemu.emission.values import Emitted, Some
+from xeemu.emission.layouts import BY_ITEM, Layout
+from xeemu.emission.values import Emitted, Parts, Shared
 from xeemu.ir.program import Value
 from xeemu.knowledge.analysis import Known, Plan
 
@@ -29,7 +31,7 @@ def as_value(item: Item) -> Emitted:
 
 def constant(array: np.ndarray, known: Known) -> Emitted:
     """A value that is written in the program."""
-    return Emitted(known, array.shape, array.dtype, None, jnp.asarray(array))
+    return Emitted(known, array.shape, array.dtype, BY_ITEM, None, jnp.asarray(array))
 
 
 def scalar(array: jax.Array, known: Known) -> Emitted:
@@ -37,12 +39,23 @@ def scalar(array: jax.Array, known: Known) -> Emitted:
     return _computed(array, known, array.shape, array.dtype)
 
 
-def named(plan: Plan, values: Sequence[Value], arrays: Sequence[jax.Array], some: Some | None = None) -> list[Item]:
-    """Values, given by arrays; of a single one perhaps some elements for themselves."""
-    return [_computed(a, plan.values[v], v.shape, v.dtype, some) for a, v in zip(arrays, values, strict=True)]
+def named(plan: Plan, values: Sequence[Value], arrays: Sequence[jax.Array]) -> list[Item]:
+    """Values, given by arrays of their shapes."""
+    return [_computed(a, plan.values[v], v.shape, v.dtype) for a, v in zip(arrays, values, strict=True)]
 
 
-def _computed(array: jax.Array, known: Known, shape: tuple[int, ...], dtype: Any, some: Some | None = None) -> Emitted:
+def laid_out(
+    plan: Plan, value: Value, layout: Layout, array: jax.Array | Shared | None, parts: Parts | None = None
+) -> Emitted:
+    """A value, given by what its layout says there is of it."""
+    found = Emitted(plan.values[value], value.shape, value.dtype, layout, None, array, parts)
+    return dataclasses.replace(found, base=array) if _has_own_base(found.known) else found
+
+
+def _computed(array: jax.Array, known: Known, shape: tuple[int, ...], dtype: Any) -> Emitted:
     """A value given by an array; a uniform integer scalar is its own base."""
-    based = known.form is not None and known.form.based
-    return Emitted(known, shape, dtype, array if based else None, array, some)
+    return Emitted(known, shape, dtype, BY_ITEM, array if _has_own_base(known) else None, array)
+
+
+def _has_own_base(known: Known) -> bool:
+    return known.form is not None and known.form.based

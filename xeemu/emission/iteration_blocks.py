@@ -11,20 +11,22 @@ def evenly(length: int, most: int) -> int:
     return next((n for n in range(most, most // 2, -1) if length % n == 0), most)
 
 
-def run(step: Callable[[int, Any], Any], length: int, turns: int, first: Any, unrolled: int = 1) -> Any:
+def run(step: Callable[[int, Any], Any], length: int, iterations: int, first: Any, unrolled: int = 1) -> Any:
     """The state after a loop.
 
     Args:
       step: the state after so many iterations, from the one before them.
       length: iterations of the loop.
-      turns: iterations of a block; what is left at the end is a shorter one.
+      iterations: iterations of a block; what is left at the end is a shorter one.
       first: the state before the loop.
       unrolled: blocks that are emitted one after the other.
     """
-    full, rest = divmod(length, turns)
+    full, rest = divmod(length, iterations)
     state = first
     if full > 1:
-        state, _ = lax.scan(lambda s, _: (step(turns, s), None), state, None, length=full, unroll=min(unrolled, full))
+        state, _ = lax.scan(
+            lambda s, _: (step(iterations, s), None), state, None, length=full, unroll=min(unrolled, full)
+        )
     elif full:
-        state = step(turns, state)
+        state = step(iterations, state)
     return step(rest, state) if rest else state

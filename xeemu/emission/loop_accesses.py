@@ -132,19 +132,19 @@ class MovingAccess:
         address = self.reference.address.trusted()
         return dataclasses.replace(self, reference=dataclasses.replace(self.reference, address=address))
 
-    def along(self, turns: int) -> StridedAxis:
+    def along(self, iterations: int) -> StridedAxis:
         """So many iterations, as an axis of addresses."""
-        return StridedAxis(turns, self.move)
+        return StridedAxis(iterations, self.move)
 
-    def window(self, turns: int) -> StridedWindow | None:
+    def window(self, iterations: int) -> StridedWindow | None:
         """The window of so many iterations."""
         if self.reference.is_empty:
             return None
-        return strided_windows.of_reference(self.reference, self.chunk, self.along(turns))
+        return strided_windows.of_reference(self.reference, self.chunk, self.along(iterations))
 
-    def filled(self, turns: int) -> StridedWindow | None:
+    def filled(self, iterations: int) -> StridedWindow | None:
         """The window that the stores of so many iterations fill, if they do."""
-        window = self.window(turns) if self.move and self.proved else None
+        window = self.window(iterations) if self.move and self.proved else None
         return window if window is not None and window.writable(self.reference.masked) else None
 
 

@@ -4,10 +4,11 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from xeemu.emission import packing, subgroups
-from xeemu.emission.buffers import Buffer
+from xeemu.emission import packing
 from xeemu.emission.chunk import Chunk
 from xeemu.emission.items import Item
+from xeemu.emission.layouts import Layout
+from xeemu.emission.packing import Slot
 from xeemu.ir.program import Region
 from xeemu.knowledge.analysis import Known, Plan
 
@@ -19,10 +20,12 @@ class Carried:
     Attributes:
       items: before the loop.
       known: what is known of them in every iteration.
+      layouts: how they are held, in every iteration and after the loop.
     """
 
     items: Sequence[Item]
     known: Sequence[Known]
+    layouts: Sequence[Layout]
 
     def first(self, chunk: Chunk) -> list[Any]:
         """What is carried into the first iteration."""
@@ -30,37 +33,28 @@ class Carried:
 
     def packed(self, items: Sequence[Item], chunk: Chunk) -> list[Any]:
         """What is carried of the items after an iteration."""
-        return packing.packed(items, self.items, self.known, chunk)
+        return packing.packed(items, self._slots(self.known), chunk)
 
     def inside(self, packed: Sequence[Any]) -> list[Item]:
         """The items before an iteration, from what is carried into it."""
-        return packing.unpacked(packed, self.items, self.known)
+        return packing.unpacked(packed, self._slots(self.known))
 
     def after(self, packed: Sequence[Any], known: Sequence[Known]) -> list[Item]:
         """The items after the loop, of which that much is known."""
-        return packing.unpacked(packed, self.items, known)
+        return packing.unpacked(packed, self._slots(known))
+
+    def _slots(self, known: Sequence[Known]) -> list[Slot]:
+        return list(map(Slot, self.items, known, self.layouts))
 
 
-def of_loop(body: Region, plan: Plan, carries: Sequence[Item], chunk: Chunk) -> Carried:
+def of_loop(body: Region, plan: Plan, carries: Sequence[Item], layouts: Sequence[Layout]) -> Carried:
     """What a loop carries.
 
     Args:
       body: the loop's, whose inputs are carries, and what differs from iteration to iteration.
       plan: of the body.
       carries: the items before the loop.
-      chunk: the work-groups.
+      layouts: of the loop's results, the carries first.
     """
     known = [plan.values[v] for v in body.inputs[: len(carries)]]
-    by_lanes = subgroups.of_loop(body, len(carries), chunk.geometry)
-    items = [
-        _by_sub_groups(item, by_lanes[k], chunk) if k in by_lanes and known[k].form is None else item
-        for k, item in enumerate(carries)
-    ]
-    return Carried(items, known)
-
-
-def _by_sub_groups(item: Item, lanes: int, chunk: Chunk) -> Item:
-    """A value as it is held by sub-groups; a memory as it is."""
-    if isinstance(item, Buffer):
-        return item
-    return dataclasses.replace(item, computed=subgroups.full(item, lanes, chunk), lanes=lanes, some=None, shared=None)
+    return Carried(carries, known, layouts[: len(carries)])

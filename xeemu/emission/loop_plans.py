@@ -64,12 +64,12 @@ class Version:
     """A loop by blocks.
 
     Attributes:
-      turns: iterations of a block.
+      iterations: iterations of a block.
       blocks: for the number of iterations of a block, and of a shorter one at the end, how their accesses are made.
       trusted, gathered: see `Iteration`.
     """
 
-    turns: int
+    iterations: int
     blocks: Mapping[int, Block]
     trusted: frozenset[int] = frozenset()
     gathered: frozenset[int] = frozenset()
@@ -138,10 +138,10 @@ def of_loop(loop: CountedLoop) -> LoopPlan:
     """How a loop is carried out of which nobody watches the iterations, and that gives nothing but what it carries."""
     if (scattered := _scattered(loop)) is not None:
         return scattered
-    turns = unrolling.factor(loop)
-    if (batched := _batched(loop, streams=turns > 1)) is not None:
+    iterations = unrolling.factor(loop)
+    if (batched := _batched(loop, streams=iterations > 1)) is not None:
         return batched
-    return _strip_mined(loop, turns) if turns > 1 else OneByOne(1)
+    return _strip_mined(loop, iterations) if iterations > 1 else OneByOne(1)
 
 
 def as_it_stands(loop: CountedLoop) -> OneByOne:
@@ -149,10 +149,10 @@ def as_it_stands(loop: CountedLoop) -> OneByOne:
     return OneByOne(min(unrolling.factor(loop), loop.chunk.target.watched_iterations))
 
 
-def _by_blocks(loop: CountedLoop, turns: int, block: Callable[[int], Block]) -> Mapping[int, Block]:
+def _by_blocks(loop: CountedLoop, iterations: int, block: Callable[[int], Block]) -> Mapping[int, Block]:
     """For each number of iterations that a block has how it is emitted."""
-    full, rest = divmod(loop.length, turns)
-    return {n: block(n) for n in (turns if full else 0, rest) if n}
+    full, rest = divmod(loop.length, iterations)
+    return {n: block(n) for n in (iterations if full else 0, rest) if n}
 
 
 def _single(version: Version) -> Versions:
@@ -168,8 +168,8 @@ def _scattered(loop: CountedLoop) -> Batched | None:
     updates = scatter_loops.of_loop(loop.scan, loop.plan, items)
     if updates is None:
         return None
-    turns = max(1, -(-loop.length // max(1, -(-loop.length // chunk.turns))))
-    version = Version(turns, _by_blocks(loop, turns, lambda _: Block({}, {})))
+    iterations = max(1, -(-loop.length // max(1, -(-loop.length // chunk.iterations))))
+    version = Version(iterations, _by_blocks(loop, iterations, lambda _: Block({}, {})))
     return Batched(updates, loop.growth, _single(version))
 
 
@@ -180,21 +180,23 @@ def _batched(loop: CountedLoop, streams: bool) -> Batched | None:
     """A loop that does nothing else, if blocks are worth while; `streams` if it could be strip-mined."""
     placed = independent_loops.of_carries(loop)
     numbers = [update.number for update in placed.values()]
-    turns, rows = (_placed_turns(loop), False) if placed else _reduced_turns(loop)
-    updated = _updated(loop, placed) if turns > 1 and not (placed and streams) else None
+    iterations, rows = (_placed_iterations(loop), False) if placed else _reduced_iterations(loop)
+    updated = _updated(loop, placed) if iterations > 1 and not (placed and streams) else None
     if updated is None:
         return None
-    windows = _loaded(loop, turns)
+    windows = _loaded(loop, iterations)
     doubted = {n: loop.moving[n] for n in windows if not loop.moving[n].proved}
     if streams and loop.chunk.target.gathers_one_by_one and not _all_loaded(loop, windows):
         return None
 
-    def block(kept: Collection[int], turns: int) -> Block:
-        written = {n: _window(loop.moving[n], turns) for n in numbers if n in loop.moving}
-        return Block(_loaded(loop, turns, kept), {n: window for n, window in written.items() if window is not None})
+    def block(kept: Collection[int], iterations: int) -> Block:
+        written = {n: _window(loop.moving[n], iterations) for n in numbers if n in loop.moving}
+        return Block(
+            _loaded(loop, iterations, kept), {n: window for n, window in written.items() if window is not None}
+        )
 
     def version(kept: Collection[int]) -> Version:
-        return Version(turns, _by_blocks(loop, turns, functools.partial(block, kept)))
+        return Version(iterations, _by_blocks(loop, iterations, functools.partial(block, kept)))
 
     inside, beyond = version(windows.keys()), version(windows.keys() - doubted.keys())
     if any(each.updates.keys() != set(numbers) for each in inside.blocks.values()):
@@ -228,25 +230,25 @@ def _unrolled(loop: CountedLoop) -> int:
     return max(1, min(target.blocks.unrolled, target.unrolling.largest_block // len(loop.body.ops)))
 
 
-def _window(access: MovingAccess, turns: int) -> StridedWindow | None:
+def _window(access: MovingAccess, iterations: int) -> StridedWindow | None:
     """The window in which updates of so many iterations are made, if one holds them and their order does not count."""
-    return batched_updates.window(access.reference, ops.operation(access.op), access.along(turns), access.chunk)
+    return batched_updates.window(access.reference, ops.operation(access.op), access.along(iterations), access.chunk)
 
 
-def _placed_turns(loop: CountedLoop) -> int:
+def _placed_iterations(loop: CountedLoop) -> int:
     """Iterations of a block that updates memories in windows; 1 if blocks are not worth while."""
-    most = min(_size(loop).turns(loop.chunk.target.blocks.spread_elements, loop), loop.length)
+    most = min(_size(loop).iterations(loop.chunk.target.blocks.spread_elements, loop), loop.length)
     return max(1, iteration_blocks.evenly(loop.length, most))
 
 
-def _reduced_turns(loop: CountedLoop) -> tuple[int, bool]:
+def _reduced_iterations(loop: CountedLoop) -> tuple[int, bool]:
     """Iterations of a block, 1 if blocks are not worth while, and whether these are single elements in a row."""
     target, size = loop.chunk.target, _size(loop)
     figures = target.blocks
     if size.lanes > figures.most_lanes:
         return 1, False
     changed = [v for k, v in enumerate(loop.body.inputs) if k not in loop.growth]
-    most = min(size.turns(figures.reduced_elements, loop), loop.length)
+    most = min(size.iterations(figures.reduced_elements, loop), loop.length)
     if target.reduces_slowly and size.lanes == 1 and all(reductions.takes(v.dtype) for v in changed):
         fuses = len(changed) == 1 and _fuses(loop)
         if row := reductions.longest(loop.length if fuses else most):
@@ -268,7 +270,7 @@ def _fuses(loop: CountedLoop) -> bool:
 # --- Windows alone ---
 
 
-def _strip_mined(loop: CountedLoop, turns: int) -> StripMined:
+def _strip_mined(loop: CountedLoop, iterations: int) -> StripMined:
     """A loop that goes on by so many iterations at a time."""
     held = {n: access for n, access in _loads(loop).items() if access.reference.storage.space != "private"}
     doubted = {n: access for n, access in held.items() if not access.proved and access.checkable}
@@ -276,30 +278,30 @@ def _strip_mined(loop: CountedLoop, turns: int) -> StripMined:
     outside = {n: access for n, access in inside.items() if n not in doubted}
 
     def version() -> Version:
-        blocks = _by_blocks(loop, turns, lambda n: _strip(loop, inside, n))
-        return Version(turns, blocks, trusted=frozenset(inside))
+        blocks = _by_blocks(loop, iterations, lambda n: _strip(loop, inside, n))
+        return Version(iterations, blocks, trusted=frozenset(inside))
 
     beyond = Version(1, {1: _strip(loop, outside, 1)}, trusted=frozenset(outside), gathered=frozenset(doubted))
     return StripMined(_versions(loop, doubted, version(), lambda: beyond))
 
 
-def _strip(loop: CountedLoop, loads: Mapping[int, MovingAccess], turns: int) -> Block:
+def _strip(loop: CountedLoop, loads: Mapping[int, MovingAccess], iterations: int) -> Block:
     """So many iterations, of which some loads are known to be within bounds."""
     windows = ((n, access.first) for n, access in loads.items())
     in_line = {n: window for n, window in windows if window is not None and window.axis is not None}
-    shared = {n: window for n, window in in_line.items() if turns > 1 and _is_shared(window, loads[n], turns)}
+    shared = {n: window for n, window in in_line.items() if iterations > 1 and _is_shared(window, loads[n], iterations)}
     stores = {n: access for n, access in loop.moving.items() if access.op.name == ops.STORE}
-    filled = {n: window for n, access in stores.items() if (window := access.filled(turns)) is not None}
+    filled = {n: window for n, access in stores.items() if (window := access.filled(iterations)) is not None}
     return Block(shared, filled, frozenset(in_line.keys() - shared.keys()))
 
 
-def _is_shared(window: StridedWindow, access: MovingAccess, turns: int) -> bool:
+def _is_shared(window: StridedWindow, access: MovingAccess, iterations: int) -> bool:
     """Whether iterations read one window for all of them, which the compiler keeps at hand.
 
     On a CPU many work-items take up to twice as long with one.
     """
     assert window.axis is not None
-    figures, reach = access.chunk.target.windows, abs(access.along(turns).reach)
+    figures, reach = access.chunk.target.windows, abs(access.along(iterations).reach)
     longest = max(figures.longest_streamed * window.sizes[window.axis], figures.short_streamed)
     return reach <= longest and not access.chunk.many
 
@@ -313,10 +315,10 @@ def _loads(loop: CountedLoop) -> Mapping[int, MovingAccess]:
     return {n: access for n, access in found if access.op.name == ops.LOAD and not access.reference.is_empty}
 
 
-def _loaded(loop: CountedLoop, turns: int, some: Collection[int] | None = None) -> Mapping[int, StridedWindow]:
+def _loaded(loop: CountedLoop, iterations: int, some: Collection[int] | None = None) -> Mapping[int, StridedWindow]:
     """For loads that move, or some of them, the windows of so many iterations, if they are or may be within bounds."""
     chosen = {n: a for n, a in _loads(loop).items() if a.move and a.first is not None and (some is None or n in some)}
-    windows = {n: access.window(turns) for n, access in chosen.items() if access.proved or access.checkable}
+    windows = {n: access.window(iterations) for n, access in chosen.items() if access.proved or access.checkable}
     return {n: window for n, window in windows.items() if window is not None}
 
 
@@ -349,7 +351,7 @@ class _Size:
     lanes: int
     bytes: int
 
-    def turns(self, elements: int, loop: CountedLoop) -> int:
+    def iterations(self, elements: int, loop: CountedLoop) -> int:
         """Iterations of a block of which no value has more elements, and for which there is memory."""
         return min(elements // self.lanes, loop.chunk.spare_bytes // max(self.bytes, 1))
 

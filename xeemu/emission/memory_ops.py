@@ -28,7 +28,7 @@ from xeemu.emission.observer import Event, Passage
 from xeemu.emission.positions import Lanes, Located, Touched
 from xeemu.emission.storage import Storage
 from xeemu.emission.update_coalescing import Row
-from xeemu.emission.values import Emitted, Split
+from xeemu.emission.values import Emitted, Shared, Split
 from xeemu.ir import ops
 from xeemu.ir.program import Op
 from xeemu.knowledge.analysis import Known
@@ -133,26 +133,23 @@ class _Access:
         address = self._in_turn(self._event(where, self.values, chunk).address, chunk)
         if self.way.settled and where.count and not self._at_once:
             address = address.settled()
-        found = self._found(address, where, other, varying)
-        (value,) = named(plan, op.results, [found.values], found.some)
-        return [dataclasses.replace(as_value(value), shared=found.shared)]
+        loaded = access.Loaded(where, other, self.applied.layouts[0], varying, chunk)
+        return [loaded.value(plan, op.results[0], self._found(address, loaded))]
 
-    def _found(self, address: Located, where: Lanes, other: Emitted | None, varying: bool) -> access.Loaded:
-        """What a load finds at its address."""
+    def _found(self, address: Located, loaded: access.Loaded) -> jax.Array | Shared:
+        """`[G or 1, n or 1]`: the elements that a load finds at its address."""
         number, chunk, iteration = self.applied.number, self.context.chunk, self.context.iteration
-        apart, at_once = self.way.apart, self._at_once
         gathered, in_line = self.way.gathered, False
         if iteration is not None:
             if number in iteration.loaded:
-                return access.loaded(iteration.loaded[number], where, other, varying, chunk, apart and not at_once)
+                return iteration.loaded[number]
             address = address.trusted() if number in iteration.trusted else address
             # Iterations that are emitted at once would take both branches.
-            gathered = gathered or number in iteration.gathered or (at_once and not address.known.proved)
+            gathered = gathered or number in iteration.gathered or (self._at_once and not address.known.proved)
             in_line = number in iteration.in_line
-        at, split = Touched(self.buffer, address, where, chunk), self._split()
-        plan = access_plans.of_load(at.reference(varying), self._loading(gathered, split), chunk)
-        values = access.read(plan, at, in_line, None if split is None else split.of.base)
-        return access.loaded(values, where, other, varying, chunk, apart)
+        at, split = Touched(self.buffer, address, loaded.where, chunk), self._split()
+        plan = access_plans.of_load(at.reference(loaded.varying), self._loading(gathered, split), chunk)
+        return access.read(plan, at, in_line, None if split is None else split.of.base)
 
     @property
     def _at_once(self) -> bool:

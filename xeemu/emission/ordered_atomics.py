@@ -80,16 +80,16 @@ def in_sequence(data: jax.Array, addresses: jax.Array, values: jax.Array) -> tup
     sorted_values = values[order]
 
     def step(state: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
-        turn, old, memory = state
-        now = taking_part & (rank == turn)
+        number, old, memory = state
+        now = taking_part & (rank == number)
         target = jnp.where(now, ordered, ordered.dtype.type(data.shape[0]))
         before = memory.at[target].get(mode="fill", fill_value=0, wrap_negative_indices=False)
         memory = memory.at[target].set(before + sorted_values, mode="drop", wrap_negative_indices=False)
-        return turn + 1, jnp.where(now, before, old), memory
+        return number + 1, jnp.where(now, before, old), memory
 
-    turns = jnp.max(jnp.where(taking_part, rank, np.int32(-1))) + 1
+    steps = jnp.max(jnp.where(taking_part, rank, np.int32(-1))) + 1
     start = (jnp.zeros((), np.int32), jnp.full(addresses.shape, poison(data.dtype)), data)
-    _, old, data = lax.while_loop(lambda state: state[0] < turns, step, start)
+    _, old, data = lax.while_loop(lambda state: state[0] < steps, step, start)
     unsorted = jnp.zeros_like(old).at[order]
     return unsorted.set(old, unique_indices=True, mode="promise_in_bounds", wrap_negative_indices=False), data
 

@@ -16,6 +16,7 @@ from jax import lax
 from xeemu.emission import fusion_barriers
 from xeemu.emission.buffers import Buffer
 from xeemu.emission.chunk import Chunk
+from xeemu.emission.layouts import Masked
 from xeemu.emission.references import Reference
 from xeemu.emission.values import Emitted, materialise
 from xeemu.knowledge import addressing, forms, lattices
@@ -70,12 +71,14 @@ def of_elements(operand: Emitted, elements: Elements, chunk: Chunk) -> jax.Array
         form = elements.form(operand.known.form)
         flat = materialise(form, operand.base, operand.dtype, operand.known.varying, chunk)
         return flat if operand.known.varying else flat[None]
-    some = operand.some
-    if some is not None and operand.shape == elements.shape:
-        if np.array_equal(some.chosen, elements.chosen):
-            return some.values
-        if some.others is not None and np.array_equal(some.chosen, elements.beside.chosen):
-            return some.others
+    layout, parts = operand.layout, operand.parts
+    if isinstance(layout, Masked) and parts is not None and operand.shape == elements.shape:
+        if elements == layout.elements:
+            return parts.chosen
+        if parts.others is not None and elements == layout.elements.beside:
+            return parts.others
+        if not layout.whole:
+            return columns(parts.chosen, np.searchsorted(layout.elements.chosen, elements.chosen))
     array = operand.array(chunk)
     array = array if operand.known.varying else array[None]
     if not operand.shape:

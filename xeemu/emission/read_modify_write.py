@@ -12,7 +12,7 @@ from typing import Any
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import value_numbering
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Plan, fact
 
 _COMMUTATIVE = frozenset({"add", "min", "max"})
 
@@ -32,6 +32,7 @@ class Sum:
     load: int
 
 
+@fact
 def of_body(body: Region, plan: Plan, items: int, scattered: frozenset[int]) -> dict[int, Sum]:
     """For the number of each such store of a (sub)program what it does.
 

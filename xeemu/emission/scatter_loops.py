@@ -15,7 +15,7 @@ from xeemu.emission.read_modify_write import Sum
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.ir.table import Kind
-from xeemu.knowledge import induction
+from xeemu.knowledge import addressing, induction
 from xeemu.knowledge.analysis import Plan
 
 READING = frozenset(name for name in ops.LANGUAGE - ops.UPDATES if ops.named(name).kind is not Kind.ALLOCATION)
@@ -72,7 +72,7 @@ def _op(number: int, op: Op, plan: Plan, sums: Mapping[int, Sum]) -> str | None:
         return None
     if op.operands[0].dtype.kind not in "iu":
         return None
-    if all(isinstance(a, Constant) or plan.values[a].form is not None for a in ops.indices(op)):
+    if addressing.is_formed(op, plan):
         return None
     return (
         update_coalescing.COMMUTING[sums[number].op]

@@ -42,7 +42,7 @@ def added(buffer: Buffer, updates: Sequence[Update], figures: Counting) -> jax.A
 
 
 def _chosen(update: Update, buffer: Buffer, what: Few) -> jax.Array:
-    """`[turns, G * n]` uint8: which of the elements each has chosen; a number of none of them if it takes no part."""
+    """`[iterations, G * n]` uint8: which of the elements each has chosen; a number of none if it takes no part."""
     target = update.target
     if buffer.space == "local":
         groups = np.arange(target.shape[1], dtype=target.dtype)[:, None]
@@ -63,20 +63,20 @@ def _counts(chosen: list[jax.Array], size: int, dtype: np.dtype, most: int) -> j
     each = [array[k * rows : (k + 1) * rows] for array in chosen for k in range(parts)]
     numbers = np.arange(size, dtype=np.uint8)[:, None]
 
-    def turn(k: jax.Array, counts: jax.Array) -> jax.Array:
+    def count(k: jax.Array, counts: jax.Array) -> jax.Array:
         for array in each:
             counts = counts + (lax.dynamic_index_in_dim(array, k, keepdims=True) == numbers).astype(np.uint8)
         return counts
 
-    def block(turns: int, state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+    def block(iterations: int, state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         first, counts = state
-        end = first + np.int32(turns)
-        more = lax.fori_loop(first, end, turn, jnp.zeros((size, columns), np.uint8))
+        end = first + np.int32(iterations)
+        more = lax.fori_loop(first, end, count, jnp.zeros((size, columns), np.uint8))
         return end, counts + more.astype(dtype)
 
     zeros = jnp.int32(0), jnp.zeros((size, columns), dtype)
-    turns = iteration_blocks.evenly(rows, _COUNTED // len(each))
-    counts: jax.Array = iteration_blocks.run(block, rows, turns, zeros)[1]
+    iterations = iteration_blocks.evenly(rows, _COUNTED // len(each))
+    counts: jax.Array = iteration_blocks.run(block, rows, iterations, zeros)[1]
     return counts
 
 

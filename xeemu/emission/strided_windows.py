@@ -77,7 +77,7 @@ class StridedWindow:
         return tuple(len(self.before) + k for k, axis in enumerate(self.lattice.axes) if not axis.stride)
 
 
-def of_reference(reference: Reference, chunk: Chunk, turns: StridedAxis | None = None) -> StridedWindow | None:
+def of_reference(reference: Reference, chunk: Chunk, iterations: StridedAxis | None = None) -> StridedWindow | None:
     """The window of a reference, if its elements form a lattice in one.
 
     On a line of the memory it may reach out of bounds if the address may; else it is a box that does not.
@@ -85,10 +85,10 @@ def of_reference(reference: Reference, chunk: Chunk, turns: StridedAxis | None =
     Args:
       reference: the elements.
       chunk: the work-groups.
-      turns: iterations of a loop, of which it is the first one's, and all are meant.
+      iterations: iterations of a loop, of which it is the first one's, and all are meant.
     """
-    found = _line(reference, chunk, turns)
-    if (found is not None and found.rectangle is not None) or turns is not None or not reference.address.proved:
+    found = _line(reference, chunk, iterations)
+    if (found is not None and found.rectangle is not None) or iterations is not None or not reference.address.proved:
         return found
     return box(reference, boundary_windows.inside(reference, chunk), chunk) or found
 
@@ -112,14 +112,14 @@ def may_be_checked(reference: Reference, window: StridedWindow, chunk: Chunk) ->
     return chunk.target.skips_branches and flat and reference.address.exact and window.may_fit(storage.held_elements)
 
 
-def _line(reference: Reference, chunk: Chunk, turns: StridedAxis | None) -> StridedWindow | None:
+def _line(reference: Reference, chunk: Chunk, iterations: StridedAxis | None) -> StridedWindow | None:
     """The window of a reference, if its elements lie on a line of the memory."""
     storage, form, varying = reference.storage, reference.address.form, reference.varying
     if form is None or not reference.elements.count:
         return None
     if storage.space == "private":
-        return _private(reference, chunk, turns or StridedAxis(1, 1))
-    lattice = lattice_of(form, reference.elements, storage.space == "global", varying, chunk, turns)
+        return _private(reference, chunk, iterations or StridedAxis(1, 1))
+    lattice = lattice_of(form, reference.elements, storage.space == "global", varying, chunk, iterations)
     if lattice is None:
         return None
     outer = () if storage.space == "global" else (chunk.count,)
@@ -134,7 +134,7 @@ def _line(reference: Reference, chunk: Chunk, turns: StridedAxis | None) -> Stri
 
 
 def lattice_of(
-    form: Form, elements: Elements, shared: bool, varying: bool, chunk: Chunk, turns: StridedAxis | None
+    form: Form, elements: Elements, shared: bool, varying: bool, chunk: Chunk, iterations: StridedAxis | None
 ) -> Lattice | None:
     """The lattice of the elements on a line of a memory that groups share or have each; None if they are none."""
     lattice, axes = lattices.of_pattern(form.pattern), chunk.axes(form)
@@ -142,8 +142,8 @@ def lattice_of(
         return None
     if elements.all:
         lattice = lattice.split(elements.shape)
-    if turns is not None:
-        lattice = lattice.along(turns)
+    if iterations is not None:
+        lattice = lattice.along(iterations)
     for axis in reversed(axes if shared and varying else []):
         lattice = lattice.along(axis)
     return lattice if lattice.apart else None
@@ -165,20 +165,20 @@ def unit_of(form: Form, storage: Storage, chunk: Chunk) -> int:
     return math.gcd(chunk.unit(form), begins)
 
 
-def _private(reference: Reference, chunk: Chunk, turns: StridedAxis) -> StridedWindow | None:
+def _private(reference: Reference, chunk: Chunk, iterations: StridedAxis) -> StridedWindow | None:
     """All work-items access the same element, each its own copy, and the next one in the next of some iterations."""
     form, elements = reference.address.form, reference.elements
     one_each = elements.all and len(elements.shape) == len(chunk.geometry.local_range)
     if form is None or not form.uniform or not one_each or (form.pattern != form.pattern[0]).any():
         return None
-    if abs(turns.stride) != 1:
+    if abs(iterations.stride) != 1:
         return None
     copies = chunk.count * elements.count
-    along = StridedAxis(turns.size, turns.stride * copies)
-    several = turns.size > 1
-    by_turns = (StridedAxis(chunk.count, elements.count), along, StridedAxis(elements.count, 1))
-    axes = by_turns if several else (StridedAxis(copies, 1),)
-    lattice, sizes = Lattice(axes), (turns.size, copies)
+    along = StridedAxis(iterations.size, iterations.stride * copies)
+    several = iterations.size > 1
+    by_iterations = (StridedAxis(chunk.count, elements.count), along, StridedAxis(elements.count, 1))
+    axes = by_iterations if several else (StridedAxis(copies, 1),)
+    lattice, sizes = Lattice(axes), (iterations.size, copies)
     rectangle = Rectangle(sizes, (reference.storage.elements, copies), lattice.extents, True)
-    further = (min(turns.reach, 0),)
+    further = (min(iterations.reach, 0),)
     return StridedWindow(further, sizes, 0, 0 if several else 1, chunk.count, (), lattice, rectangle)

@@ -23,24 +23,24 @@ def run(loop: EmittedLoop, plan: StripMined) -> list[Any]:
     """What a loop carries in the end."""
 
     def blocks(version: Version, first: list[Any]) -> list[Any]:
-        def step(turns: int, packed: list[Any]) -> list[Any]:
-            return _block(loop, version, turns, packed)
+        def step(iterations: int, packed: list[Any]) -> list[Any]:
+            return _block(loop, version, iterations, packed)
 
-        last: list[Any] = iteration_blocks.run(step, loop.counted.length, version.turns, first)
+        last: list[Any] = iteration_blocks.run(step, loop.counted.length, version.iterations, first)
         return last
 
     return emitted_loops.by_versions(loop, plan.versions, blocks, loop.first())
 
 
-def _block(loop: EmittedLoop, version: Version, turns: int, packed: list[Any]) -> list[Any]:
+def _block(loop: EmittedLoop, version: Version, iterations: int, packed: list[Any]) -> list[Any]:
     """What is carried after so many iterations, from what is before."""
-    block, moves = version.blocks[turns], loop.counted.moves
-    slices = {n: _Slices.of(at, moves[n], turns) for n, at in loop.placed(packed, block.loads).items()}
+    block, moves = version.blocks[iterations], loop.counted.moves
+    slices = {n: _Slices.of(at, moves[n], iterations) for n, at in loop.placed(packed, block.loads).items()}
     places = loop.placed(packed, block.updates)
     made: dict[int, list[Made]] = {n: [] for n in places}
     once = Iteration(False, {}, version.trusted, version.gathered, block.in_line, deferred=frozenset(places))
-    for turn in range(turns):
-        loaded = {n: each.of_turn(turn) for n, each in slices.items()}
+    for number in range(iterations):
+        loaded = {n: each.of_iteration(number) for n, each in slices.items()}
         outputs = loop.outputs(packed, dataclasses.replace(once, loaded=loaded))
         for n, each in made.items():
             each.extend(as_memory(outputs[loop.counted.carry(n)]).deferred)
@@ -69,12 +69,12 @@ class _Slices:
     move: int
 
     @classmethod
-    def of(cls, at: PlacedAccess, move: int, turns: int) -> "_Slices":
+    def of(cls, at: PlacedAccess, move: int, iterations: int) -> "_Slices":
         """Those of so many iterations."""
-        reach = move * (turns - 1)
+        reach = move * (iterations - 1)
         around = at.window.around(at.buffer.data, min(reach, 0), max(reach, 0))
         return cls(at, around, max(-reach, 0), move)
 
-    def of_turn(self, turn: int) -> Shared:
+    def of_iteration(self, number: int) -> Shared:
         """What an iteration loads."""
-        return self.at.window.within(self.around, self.first + self.move * turn)
+        return self.at.window.within(self.around, self.first + self.move * number)

@@ -23,8 +23,8 @@ def factor(loop: CountedLoop) -> int:
         most = figures.most_branching
     if chunk.few:
         most = min(most, figures.most_of_few)
-    turns = min(most, figures.largest_block // len(body.ops), max(loop.length, 1))
-    return turns if all(_is_filled(n, loop, turns) for n in others) else 1
+    iterations = min(most, figures.largest_block // len(body.ops), max(loop.length, 1))
+    return iterations if all(_is_filled(n, loop, iterations) for n in others) else 1
 
 
 def _branches(number: int, op: Op, loop: CountedLoop) -> bool:
@@ -53,7 +53,7 @@ def _is_slice(op: Op, loop: CountedLoop) -> bool:
     return lattice is not None and lattice.apart
 
 
-def _is_filled(number: int, loop: CountedLoop, turns: int) -> bool:
+def _is_filled(number: int, loop: CountedLoop, iterations: int) -> bool:
     """Whether a store is the only use of a local memory, of which a block of iterations fills one window."""
     op = loop.body.ops[number]
     if op.name != ops.STORE or loop.plan.values[op.results[0]].space != "local" or number not in loop.moving:
@@ -61,5 +61,5 @@ def _is_filled(number: int, loop: CountedLoop, turns: int) -> bool:
     used = [v for e in loop.body.ops for v in e.used if v is op.operands[0] or v is op.results[0]]
     if len(used) > 1 or op.operands[0] not in loop.body.inputs:
         return False
-    window = loop.moving[number].filled(turns)
+    window = loop.moving[number].filled(iterations)
     return window is not None and window.lattice.dense

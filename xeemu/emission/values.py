@@ -1,6 +1,7 @@
 """The values of an emitted program: arrays over a chunk of work-groups, and lane forms."""
 
 import dataclasses
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -8,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from xeemu.emission.chunk import Chunk
+from xeemu.emission.layouts import BySubgroup, LaneForm, Layout, Masked
+from xeemu.knowledge.addressing import Elements
 from xeemu.knowledge.analysis import Known
 from xeemu.knowledge.forms import Form, wrapped
 
@@ -20,41 +23,58 @@ class Emitted:
       known: the static analysis of it.
       shape: its shape for one work-group.
       dtype: its dtype.
+      layout: how its elements lie in the arrays that follow.
       base: the base of its lane form; None if it has none.
-      computed: the array, if it was not left as a lane form or as `shared`.
-      some: those elements that came from a load of them only; the compiler drops `computed` if nothing uses others.
-      shared: the value, if groups share it; the compiler drops `computed` if nothing uses that.
+      computed: the array that the layout says there is; None for a lane form, and for some elements alone. By item it
+        may be one for the groups that share it.
+      parts: some elements for themselves, and perhaps the others, if the layout has such.
       split: the division that gave it, if that was one of a number that is not negative by a known one; of the same
         groups, so that what is cut to some of them has none.
-      lanes: of a sub-group, if `computed` is held by sub-groups (see `subgroups`): `[G, sub-groups, lanes, *private]`,
-        or 1 in place of the lanes if all of a sub-group's are alike.
     """
 
     known: Known
     shape: tuple[int, ...]
     dtype: np.dtype
+    layout: Layout
     base: Any = None
-    computed: jax.Array | None = None
-    some: "Some | None" = None
-    shared: "Shared | None" = None
+    computed: "jax.Array | Shared | None" = None
+    parts: "Parts | None" = None
     split: "Split | None" = None
-    lanes: int | None = None
 
     def array(self, chunk: Chunk) -> jax.Array:
         """`[G, *shape]` if it varies between groups, else `shape`."""
-        if self.computed is not None:
-            if self.some is not None and (everywhere := self.some.everywhere) is not None:
-                groups = chunk.count if self.known.varying else 1
-                whole = jnp.broadcast_to(everywhere, (groups, everywhere.shape[1]))
-                return whole.reshape(*[groups] * self.known.varying, *self.shape)
-            return self.computed if self.lanes is None else self._of_items(self.computed, self.lanes)
-        if self.shared is not None:
-            return self.shared.of_groups(self.shared.values)
-        assert self.known.form is not None
-        return materialise(self.known.form, self.base, self.dtype, self.known.varying, chunk)
+        match self.layout:
+            case LaneForm():
+                assert self.known.form is not None
+                return materialise(self.known.form, self.base, self.dtype, self.known.varying, chunk)
+            case Masked(elements, apart=True):
+                assert self.parts is not None
+                return self._by_item(self.parts.joined(elements), chunk)
+            case BySubgroup(lanes):
+                return self._of_lanes(lanes)
+        assert self.computed is not None
+        return self.computed.of_groups(self.computed.values) if isinstance(self.computed, Shared) else self.computed
 
-    def _of_items(self, held: jax.Array, lanes: int) -> jax.Array:
+    @property
+    def shared(self) -> "Shared | None":
+        """The value, if groups share it."""
+        return self.computed if isinstance(self.computed, Shared) else None
+
+    @property
+    def held(self) -> jax.Array:
+        """The array of one that is held by sub-groups."""
+        assert not isinstance(self.computed, Shared)
+        assert self.computed is not None
+        return self.computed
+
+    def _by_item(self, flat: jax.Array, chunk: Chunk) -> jax.Array:
+        groups = [chunk.count] * self.known.varying
+        whole = jnp.broadcast_to(flat, (*(groups or [1]), flat.shape[1]))
+        return whole.reshape(*groups, *self.shape)
+
+    def _of_lanes(self, lanes: int) -> jax.Array:
         """What is held by sub-groups, with an element for each work-item."""
+        held = self.held
         groups, rows = held.shape[: self.known.varying], held.shape[self.known.varying]
         full = jnp.broadcast_to(held, (*groups, rows, lanes, *held.shape[len(groups) + 2 :]))
         return full.reshape(*groups, *self.shape)
@@ -84,27 +104,22 @@ class Split:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Some:
-    """Some elements of a value.
+class Parts:
+    """The elements of a value that a mask has left in, for themselves.
 
     Attributes:
-      chosen: `[n]` their flat positions.
-      values: `[G or 1, n]`
-      others: `[G or 1, m]` the values of all others, where it is faster to compute them apart: on a CPU, if the chosen
-        elements follow each other. XLA takes a branch for each element of what is put together before it computes.
+      chosen: `[G or 1, n]`
+      others: `[G or 1, m]` all others, where the layout has these apart and they are needed.
     """
 
-    chosen: np.ndarray
-    values: jax.Array
+    chosen: jax.Array
     others: jax.Array | None = None
 
-    @property
-    def everywhere(self) -> jax.Array | None:
-        """`[G or 1, n + m]` all elements in their places, if the others are known."""
-        if self.others is None:
-            return None
-        groups, first = max(self.values.shape[0], self.others.shape[0]), int(self.chosen[0])
-        parts = [self.others[:, :first], self.values, self.others[:, first:]]
+    def joined(self, elements: Elements) -> jax.Array:
+        """`[G or 1, n + m]` all elements in their places, of which some lie side by side."""
+        assert self.others is not None
+        groups, first = max(self.chosen.shape[0], self.others.shape[0]), int(elements.chosen[0])
+        parts = [self.others[:, :first], self.chosen, self.others[:, first:]]
         each = [jnp.broadcast_to(part, (groups, part.shape[1])) for part in parts if part.shape[1]]
         return jnp.concatenate(each, axis=1)
 
@@ -143,3 +158,12 @@ def materialise(form: Form, base: Any, dtype: Any, varying: bool, chunk: Chunk) 
         if step:
             groups = groups + chunk.group_ids(d).astype(dtype) * wrapped(step, dtype)
     return groups.reshape(-1, *(1,) * form.pattern.ndim) + pattern
+
+
+def lifted(function: Callable[..., list[jax.Array]], operands: Sequence[Emitted], chunk: Chunk) -> list[jax.Array]:
+    """What a function of a single group's operands gives for all groups."""
+    arrays = [o.array(chunk) for o in operands]
+    axes = [0 if o.known.varying else None for o in operands]
+    if all(axis is None for axis in axes):
+        return function(*arrays)
+    return jax.vmap(function, in_axes=axes)(*arrays)

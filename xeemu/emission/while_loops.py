@@ -37,7 +37,7 @@ def results(emitter: Emitter, applied: Applied, loop: While) -> list[Item]:
     context, active, (predicate, inner) = emitter.context, applied.active, applied.inner
     tests, seen = (control.seen(applied.op, applied.operands, k) for k in (0, 1))
     carries = applied.operands[len(applied.op.seen) :]
-    carried = loop_carries.of_loop(loop.body, inner, carries, context.chunk)
+    carried = loop_carries.of_loop(loop.body, inner, carries, applied.layouts)
 
     def goes_on(packed: list[Any], running: jax.Array | None) -> jax.Array:
         inputs = [*tests, *carried.inside(packed)]
@@ -93,17 +93,17 @@ def _limited(
     """A loop that nobody watches, and that counts its iterations beside what it carries."""
 
     def again(state: tuple[list[Any], jax.Array, Any]) -> jax.Array:
-        packed, turns, observer.state = state
+        packed, iterations, observer.state = state
         # The one after the last that it may have tells that there is one.
-        return goes_on(packed, active) & _may_go_on(observer, turns <= np.uint32(limit))
+        return goes_on(packed, active) & _may_go_on(observer, iterations <= np.uint32(limit))
 
     def counted(state: tuple[list[Any], jax.Array, Any]) -> tuple[list[Any], jax.Array, Any]:
-        packed, turns, observer.state = state
+        packed, iterations, observer.state = state
         after = step(packed, active)
-        return after, turns + np.uint32(1), observer.state
+        return after, iterations + np.uint32(1), observer.state
 
-    last, turns, observer.state = lax.while_loop(again, counted, (first, jnp.uint32(0), observer.state))
-    return last, turns > np.uint32(limit)
+    last, iterations, observer.state = lax.while_loop(again, counted, (first, jnp.uint32(0), observer.state))
+    return last, iterations > np.uint32(limit)
 
 
 def _may_go_on(observer: Observer, within: jax.Array) -> jax.Array:
@@ -144,9 +144,9 @@ def _watched(
     """A loop whose body tells which groups go on, and that carries the observer's state."""
 
     def watched(state: tuple[Any, ...]) -> tuple[Any, ...]:
-        packed, running, observer.state, *turn = state
+        packed, running, observer.state, *number = state
         after, still = body(packed, running)
-        return after, still, observer.state, *(t + np.int32(1) for t in turn)
+        return after, still, observer.state, *(t + np.int32(1) for t in number)
 
     def again(state: tuple[Any, ...]) -> jax.Array:
         running: jax.Array = state[1].any()

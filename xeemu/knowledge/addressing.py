@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from xeemu.ir import ops
-from xeemu.ir.program import Op
+from xeemu.ir.program import Constant, Op
 from xeemu.knowledge import forms, intervals, lattices
 from xeemu.knowledge.analysis import Known, Plan
 from xeemu.knowledge.forms import Form
@@ -31,6 +31,12 @@ class Elements:
 
     shape: tuple[int, ...]
     chosen: np.ndarray
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Elements) and self.shape == other.shape and np.array_equal(self.chosen, other.chosen)
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.count))
 
     @property
     def count(self) -> int:
@@ -183,6 +189,11 @@ def foreseen(op: Op, plan: Plan, dimensions: int, copies: int = 1) -> Address:
     elements = left_in(op.attributes["access"].shape, None if mask is None else plan.value(mask, dimensions).form)
     indices = [_index(plan.value(a, dimensions), a.dtype) for a in ops.indices(op)]
     return of_index(shape, copies, indices, elements)
+
+
+def is_formed(op: Op, plan: Plan) -> bool:
+    """Whether elements of an access lie at places that are known but for where they begin; else they are looked up."""
+    return all(isinstance(a, Constant) or plan.values[a].form is not None for a in ops.indices(op))
 
 
 def _index(known: Known, dtype: np.dtype) -> Index:

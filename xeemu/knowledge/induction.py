@@ -26,10 +26,10 @@ def of_loop(scan: control.Scan, plan: Plan) -> dict[int, int]:
     return found
 
 
-def advanced(growth: Mapping[int, int], carries: list[Any], turns: Any) -> list[Any]:
+def advanced(growth: Mapping[int, int], carries: list[Any], iterations: Any) -> list[Any]:
     """The carries that grow, some iterations further; the others as they are."""
     return [
-        p + jnp.asarray(turns, p.dtype) * forms.wrapped(growth[k], p.dtype) if growth.get(k) else p
+        p + jnp.asarray(iterations, p.dtype) * forms.wrapped(growth[k], p.dtype) if growth.get(k) else p
         for k, p in enumerate(carries)
     ]
 

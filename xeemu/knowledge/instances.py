@@ -82,9 +82,9 @@ def regions(
     if math.prod(map(len, cuts)) > _MOST_REGIONS:
         raise TooLarge
     loops = dict.fromkeys(axis for fact in facts for axis in fact.box if axis not in tree.groups)
-    turns = {axis: _turns(axis, facts, paced(axis)) for axis in loops}
+    iterations = {axis: _iterations(axis, facts, paced(axis)) for axis in loops}
     return [
-        {axis: _indices(axis, part, facts, fixed) for axis, part in zip(tree.groups, parts, strict=True)} | turns
+        {axis: _indices(axis, part, facts, fixed) for axis, part in zip(tree.groups, parts, strict=True)} | iterations
         for parts in itertools.product(*cuts)
     ]
 
@@ -128,7 +128,7 @@ def _indices(axis: Axis, part: range, facts: Sequence[_Fact], fixed: bool) -> np
     return np.arange(part.start, part.start + _few(count))
 
 
-def _turns(axis: Axis, facts: Sequence[_Fact], paced: bool) -> np.ndarray:
+def _iterations(axis: Axis, facts: Sequence[_Fact], paced: bool) -> np.ndarray:
     """Iterations of a loop that stand for all."""
     around = [fact for fact in facts if axis in fact.box]
     chosen = []

@@ -5,6 +5,7 @@ import math
 from xeemu.devices.target import Threads
 from xeemu.ir import control, ops
 from xeemu.ir.program import Op, Region
+from xeemu.knowledge import addressing
 from xeemu.knowledge.analysis import Plan
 
 # A loop that tests a predicate is taken to go round so many times.
@@ -49,6 +50,6 @@ def _of_operation(op: Op, plan: Plan, dimensions: int, figures: Threads, looped:
 
 
 def _of_access(op: Op, plan: Plan, dimensions: int, figures: Threads, looped: bool) -> int:
-    if all(plan.value(a, dimensions).form is not None for a in ops.indices(op)):
+    if addressing.is_formed(op, plan):
         return figures.looped if looped else figures.sliced
     return figures.looked_up

@@ -41,13 +41,13 @@ class Cut:
     Attributes:
       groups: of the launch.
       chunk: groups that are emulated together.
-      turns: the most iterations of a loop that find together what they update (see `scatter_loops`).
+      iterations: the most iterations of a loop that find together what they update (see `scatter_loops`).
       inner: the groups that are not at an end, if more is known of them.
     """
 
     groups: int
     chunk: int
-    turns: int = 1
+    iterations: int = 1
     inner: Inner | None = None
 
     @property
@@ -105,16 +105,18 @@ class Cut:
     @property
     def least(self) -> bool:
         """Whether groups and iterations are emulated one by one."""
-        return self.chunk == 1 and self.turns == 1
+        return self.chunk == 1 and self.iterations == 1
 
     def smaller(self, part: float, group_range: Sequence[int]) -> "Cut":
         """A cut with about such a part of the working set, of a launch of so many groups along each dimension."""
         most = self.chunk * part
-        turns = self.turns if most >= 1 else max(1, int(self.turns * most))
+        iterations = self.iterations if most >= 1 else max(1, int(self.iterations * most))
         if self.chunk == 1:
-            return dataclasses.replace(self, turns=turns)
+            return dataclasses.replace(self, iterations=iterations)
         # The groups at the ends for themselves would not get fewer.
-        return dataclasses.replace(self, chunk=_block(group_range, max(1, int(most))), turns=turns, inner=None)
+        return dataclasses.replace(
+            self, chunk=_block(group_range, max(1, int(most))), iterations=iterations, inner=None
+        )
 
     def finer(self, part: float, group_range: Sequence[int]) -> "Cut":
         """The same with chunks of about such a part of the groups, whole rows of them, but for those at the ends."""
@@ -129,16 +131,16 @@ def of_launch(analysed: Analysed, options: Options) -> Cut:
     return _parted(analysed, options, evenly(analysed, options, options.target.blocks.updates))
 
 
-def evenly(analysed: Analysed, options: Options, turns: int) -> Cut:
+def evenly(analysed: Analysed, options: Options, iterations: int) -> Cut:
     """Chunks of as many groups, and blocks of as many iterations, as the working set allows."""
     program, plan = analysed.task.program, analysed.task.plan
-    per_group = working_set.group_bytes(program, plan, turns)
+    per_group = working_set.group_bytes(program, plan, iterations)
     chunk = _chunk(program, options, options.chunk_bytes // max(per_group, 1))
-    if turns == 1 or per_group == working_set.group_bytes(program, plan, 1):
+    if iterations == 1 or per_group == working_set.group_bytes(program, plan, 1):
         return Cut(program.geometry.groups, chunk)
     if options.target.fewest_groups * per_group > options.chunk_bytes:
-        return evenly(analysed, options, max(turns // 2, 1))
-    return Cut(program.geometry.groups, chunk, turns)
+        return evenly(analysed, options, max(iterations // 2, 1))
+    return Cut(program.geometry.groups, chunk, iterations)
 
 
 def _parted(analysed: Analysed, options: Options, cut: Cut) -> Cut:
@@ -184,7 +186,7 @@ def _parted(analysed: Analysed, options: Options, cut: Cut) -> Cut:
 
 def _enlarged(cut: Cut, program: Program, plan: Plan, options: Options) -> Cut:
     """A cut with as many groups in a chunk as the working set allows by what is known of most groups."""
-    most = options.chunk_bytes // max(working_set.group_bytes(program, plan, cut.turns), 1)
+    most = options.chunk_bytes // max(working_set.group_bytes(program, plan, cut.iterations), 1)
     return dataclasses.replace(cut, chunk=max(cut.chunk, min(most, _most_indexed(program))))
 
 

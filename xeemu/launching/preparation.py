@@ -238,7 +238,7 @@ class Prepared:
             left or cut.chunk,
             target,
             self.options.deterministic,
-            cut.turns,
+            cut.iterations,
             cut.alignment(left),
             few=bool(left) and left * _FEW <= cut.regular,
             single=share is not None and share.single,
@@ -282,7 +282,7 @@ class Prepared:
     def working_bytes(self) -> int:
         """What a chunk takes to work with, as it is foreseen."""
         cut, task = self.cut, self.analysed.task
-        return cut.chunk * working_set.group_bytes(task.program, task.plan, cut.turns)
+        return cut.chunk * working_set.group_bytes(task.program, task.plan, cut.iterations)
 
     def smaller(self, part: float) -> "Prepared":
         """The same in chunks with about such a part of the working set."""

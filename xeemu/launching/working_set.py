@@ -15,15 +15,15 @@ from xeemu.knowledge.analysis import Known, Plan
 from xeemu.language.program import Program
 
 
-def group_bytes(program: Program, plan: Plan, turns: int) -> int:
+def group_bytes(program: Program, plan: Plan, iterations: int) -> int:
     """Working set of one group: its memories and what it keeps in registers, as if little were fused.
 
     Args:
       program: the program.
       plan: its analysis.
-      turns: the most iterations of a loop that find together what they update (see `scatter_loops`).
+      iterations: the most iterations of a loop that find together what they update (see `scatter_loops`).
     """
-    live = _live_bytes(program.body, plan, _Blocks(program.geometry.items, turns))
+    live = _live_bytes(program.body, plan, _Blocks(program.geometry.items, iterations))
     return _allocated_bytes(program, plan) + live
 
 
@@ -60,8 +60,7 @@ def _is_common(known: Known) -> bool:
 
 def _is_fused(op: Op, plan: Plan, dimensions: int) -> bool:
     """Whether an access is one that compilers fuse with what computes its operands or uses its result."""
-    indices = [plan.value(a, dimensions) for a in ops.indices(op)]
-    known = all(index.form is not None for index in indices)
+    known = addressing.is_formed(op, plan)
     if ops.operation(op) != "load":
         return known and not op.attributes.get("fetch")
     return not known or not analysis.doubted(op, plan, dimensions)
@@ -87,21 +86,21 @@ class _Blocks:
 
     Attributes:
       items: work-items of a group.
-      turns: the most iterations of a block.
+      iterations: the most iterations of a block.
     """
 
     items: int
-    turns: int
+    iterations: int
 
     def bytes(self, op: Op, plan: Plan, alive: int) -> int:
         """What a loop takes, of which one iteration keeps so many bytes alive."""
         scan = control.of(op)
-        if self.turns == 1 or not isinstance(scan, control.Scan):
+        if self.iterations == 1 or not isinstance(scan, control.Scan):
             return alive
         updates = scatter_loops.of_loop(scan, plan, self.items)
         if updates is None:
             return alive
-        return min(self.turns, scan.length) * (alive + scatter_loops.found_bytes(scan.body, updates))
+        return min(self.iterations, scan.length) * (alive + scatter_loops.found_bytes(scan.body, updates))
 
 
 def _live_bytes(body: Region, plan: Plan, blocks: _Blocks) -> int:
@@ -152,7 +151,7 @@ def _is_sliced(op: Op, plan: Plan) -> bool:
     """Whether it loads from places that are known but for where they begin."""
     if op.name != ops.LOAD:
         return False
-    return all(isinstance(a, Constant) or plan.values[a].form is not None for a in ops.indices(op))
+    return addressing.is_formed(op, plan)
 
 
 def _bytes(value: Value, plan: Plan) -> int:

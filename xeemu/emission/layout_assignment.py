@@ -1,0 +1,298 @@
+"""Layout assignment: how each value of a (sub)program is held, decided before anything of it is emitted."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from xeemu.emission import compare_fusion, hazards, masked_layouts, subgroup_layouts
+from xeemu.emission.compare_fusion import Comparison
+from xeemu.emission.layouts import BY_ITEM, LANE_FORM, ByItem, BySubgroup, Layout, Masked
+from xeemu.emission.subgroup_layouts import Operand
+from xeemu.ir import control, ops
+from xeemu.ir.control import Call, Cond, Scan, While
+from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.ir.table import Kind
+from xeemu.knowledge.analysis import Plan, fact
+from xeemu.language.geometry import Geometry
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """What layouts depend on beside a program and its analysis.
+
+    Attributes:
+      geometry: the sizes of the launch.
+      watched: whether somebody sees every access.
+      followed: whether somebody sees every operation, so that none is emitted as part of another.
+      apart: whether elements are better computed apart from others that are put around them.
+      at_once: whether iterations of a loop are emitted as one, where loads put nothing around them.
+    """
+
+    geometry: Geometry
+    watched: bool = False
+    followed: bool = False
+    apart: bool = False
+    at_once: bool = False
+
+    @property
+    def dimensions(self) -> int:
+        """Of the launch."""
+        return len(self.geometry.group_range)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Assignment:
+    """The layouts of a (sub)program.
+
+    Attributes:
+      layouts: of each value; memories, and what a program is given as an array, are by item.
+      comparisons: by number the operations that are emitted as a single comparison (see `compare_fusion`).
+    """
+
+    layouts: Mapping[Value, Layout]
+    comparisons: Mapping[int, Comparison]
+
+    def of(self, value: Value) -> Layout:
+        """That of a value."""
+        return BY_ITEM if isinstance(value, Constant) else self.layouts[value]
+
+
+@fact
+def of_body(body: Region, plan: Plan, taken: tuple[Layout, ...], setting: Setting) -> Assignment:
+    """The layouts of a (sub)program.
+
+    Args:
+      body: the program.
+      plan: its analysis.
+      taken: how the values are held that it takes, see `Region.taken`; those at the end that are missing, by item.
+      setting: what they depend on beside.
+    """
+    given = [*taken, *[BY_ITEM] * (len(body.taken) - len(taken))]
+    pass_ = _Pass(body, plan, setting, dict(zip(body.taken, given, strict=True)), {})
+    for number, op in enumerate(body.ops):
+        pass_.follow(number, op)
+    return Assignment(pass_.settled(), pass_.comparisons)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Pass:
+    """The operations of a (sub)program, one after the other.
+
+    Attributes:
+      body: the program.
+      plan: its analysis.
+      setting: what layouts depend on beside.
+      found: how the values so far are held, or may be.
+      comparisons: by number those of fields of one value so far.
+    """
+
+    body: Region
+    plan: Plan
+    setting: Setting
+    found: dict[Value, Layout]
+    comparisons: dict[int, Comparison]
+
+    def follow(self, number: int, op: Op) -> None:
+        """Finds how the results of the next operation are held."""
+        each = self._structured(number, op)
+        if each is None:
+            each = [self._result(number, op)] if len(op.results) == 1 else [BY_ITEM] * len(op.results)
+        self.found.update(zip(op.results, each, strict=True))
+
+    def settled(self) -> Mapping[Value, Layout]:
+        """How all values are held, those of which some elements are needed for themselves so."""
+        made = (v for op in self.body.ops for v in op.results)
+        possible = {v: layout for v in made if isinstance(layout := self.found[v], Masked)}
+        if not possible:
+            return self.found
+        setting = self.setting
+        needs = masked_layouts.needs(self.body, self.plan, setting.geometry, possible)
+        each = {v: needs.settled(v, layout, setting.watched) or BY_ITEM for v, layout in possible.items()}
+        return self.found | each
+
+    def _operand(self, value: Value) -> Operand:
+        form = self.plan.value(value, self.setting.dimensions).form
+        return Operand(value.shape, self._layout(value), form)
+
+    def _layout(self, value: Value) -> Layout:
+        return BY_ITEM if isinstance(value, Constant) else self.found[value]
+
+    def _result(self, number: int, op: Op) -> Layout:
+        """How the only result of an operation without regions is held."""
+        value, geometry = op.results[0], self.setting.geometry
+        if self._is_formed(value) or op.name in (ops.LOCAL_ID, ops.GROUP_ID):
+            return LANE_FORM
+        if op.name == ops.COLLECTIVE:
+            return subgroup_layouts.of_collective(op, geometry)
+        if op.name == ops.LOAD:
+            rewritten = number in hazards.of_body(self.body, self.plan).rewritten
+            apart = self.setting.apart and rewritten and not self.setting.at_once
+            return masked_layouts.of_load(op, self.plan, self.setting.dimensions, apart) or BY_ITEM
+        return BY_ITEM if op.name in ops.LANGUAGE else self._computed(number, op)
+
+    def _is_formed(self, value: Value) -> bool:
+        """Whether it has a lane form that its operation's operands or nothing but the program decides on."""
+        form = self.plan.values[value].form
+        return form is not None and (form.constant or value in self.plan.bases)
+
+    def _computed(self, number: int, op: Op) -> Layout:
+        """How the result of one of JAX's operations is held."""
+        if (comparison := self._comparison(number)) is not None:
+            self.comparisons[number] = comparison
+            value = self._operand(comparison.value)
+            return subgroup_layouts.of_comparison(comparison, value, self.setting.geometry)
+        if (chosen := only_chosen(op, self.plan, self.setting.dimensions)) is not None:
+            return self._layout(chosen)
+        return self._lifted(op, [self._operand(a) for a in op.operands])
+
+    def _lifted(self, op: Op, operands: Sequence[Operand]) -> Layout:
+        """The same of one that needs all its operands."""
+        geometry = self.setting.geometry
+        if not is_elementwise(op, self.plan, self.setting.dimensions):
+            return self._moved(op, operands)
+        # Elements that some lanes have loaded are worth more than what sub-groups share.
+        masked = [o for o in operands if isinstance(o.layout, Masked)]
+        if masked:
+            same = all(o.shape == op.results[0].shape for o in masked)
+            return (masked_layouts.of_elementwise(o.layout for o in masked) if same else None) or BY_ITEM
+        return subgroup_layouts.of_elementwise(op, operands, geometry)
+
+    def _moved(self, op: Op, operands: Sequence[Operand]) -> Layout:
+        """The same of one that is not elementwise."""
+        if ops.of(op).kind is not Kind.MOVEMENT:
+            return BY_ITEM
+        setting, layout = self.setting, operands[0].layout
+        if (masked := masked_layouts.of_movement(op, layout, self.plan, setting.dimensions, setting.apart)) is not None:
+            return masked
+        return subgroup_layouts.of_movement(op, operands[0], setting.geometry) if len(operands) == 1 else BY_ITEM
+
+    def _comparison(self, number: int) -> Comparison | None:
+        """The comparison of fields of one value that an operation is, unless that has elements for themselves."""
+        if self.setting.followed:
+            return None
+        found = compare_fusion.of_body(self.body, self.plan, self.setting.dimensions).get(number)
+        return None if found is None or isinstance(self._layout(found.value), Masked) else found
+
+    # --- Loops, branches and calls ---
+
+    def _structured(self, number: int, op: Op) -> list[Layout] | None:
+        """How the results of an operation with regions are held; None if it has none."""
+        match control.of(op) if op.name not in ops.LANGUAGE else None:
+            case Call():
+                return self._outputs(op, number, 0, [self._layout(a) for a in op.operands])
+            case Cond(branches=branches):
+                return self._chosen(number, op, len(branches))
+            case Scan(carries=carries):
+                stacked = [BY_ITEM] * (len(op.results) - carries)
+                return [*self._carried(number, op, 0, carries), *stacked]
+            case While():
+                return self._carried(number, op, 1, len(op.results))
+        return None
+
+    def _outputs(self, op: Op, number: int, region: int, inputs: Sequence[Layout]) -> list[Layout]:
+        """How what a region gives is held, if its inputs are held so; those at the end may be missing."""
+        body, plan = op.regions[region], self.plan.inner[number][region]
+        taken = (*(self._layout(v) for v in body.seen), *inputs)
+        assignment = of_body(body, plan, taken, self.setting)
+        return [_carriable(assignment.of(v)) for v in body.outputs]
+
+    def _operands(self, op: Op, number: int, region: int, layouts: Sequence[Layout]) -> list[Operand]:
+        """What is known of the outputs of a region that are held so."""
+        body, plan = op.regions[region], self.plan.inner[number][region]
+        forms = [plan.value(v, self.setting.dimensions).form for v in body.outputs]
+        return [Operand(v.shape, x, form) for v, x, form in zip(body.outputs, layouts, forms, strict=True)]
+
+    def _chosen(self, number: int, op: Op, count: int) -> list[Layout]:
+        """How the results of a choice between branches are held."""
+        only = self.plan.value(op.operands[0], self.setting.dimensions).only
+        taken = range(count) if only is None or self.setting.watched else [min(max(only, 0), count - 1)]
+        each = [self._operands(op, number, k, self._outputs(op, number, k, ())) for k in taken]
+        return [
+            LANE_FORM if self.plan.values[v].form is not None else self._joined(v, alternatives)
+            for v, alternatives in zip(op.results, zip(*each, strict=True), strict=True)
+        ]
+
+    def _joined(self, value: Value, alternatives: Sequence[Operand]) -> Layout:
+        if self.plan.values[value].space is not None:
+            return BY_ITEM
+        return subgroup_layouts.joined(alternatives, self.setting.geometry)
+
+    def _carried(self, number: int, op: Op, region: int, count: int) -> list[Layout]:
+        """How a loop carries what it does, from before the first iteration to after the last."""
+        body, plan = op.regions[region], self.plan.inner[number][region]
+        known = [plan.values[v] for v in body.inputs[:count]]
+        carries = [self._operand(a) for a in op.operands[:count]]
+
+        def inside() -> list[Layout]:
+            each = zip(known, carries, strict=True)
+            return [LANE_FORM if k.form is not None else _held(c, self.setting.geometry) for k, c in each]
+
+        # Each changes twice at most.
+        for _ in range(2 * count + 1):
+            after = self._operands(op, number, region, self._outputs(op, number, region, inside()))[:count]
+            joined = [
+                c if k.space is not None or k.form is not None else self._met(c, out)
+                for k, c, out in zip(known, carries, after, strict=True)
+            ]
+            if [c.layout for c in joined] == [c.layout for c in carries]:
+                return inside()
+            carries = joined
+        return [LANE_FORM if k.form is not None else BY_ITEM for k in known]
+
+    def _met(self, carried: Operand, after: Operand) -> Operand:
+        """A carry that is held as it is, but for what an iteration makes of it."""
+        layout = subgroup_layouts.joined([carried, after], self.setting.geometry)
+        same = layout == _held(carried, self.setting.geometry)
+        return carried if same else Operand(carried.shape, layout, None)
+
+
+def _carriable(layout: Layout) -> Layout:
+    """How a value is held where it leaves a loop or branch."""
+    match layout:
+        case Masked():
+            return BY_ITEM
+        case ByItem(alike=alike):
+            return ByItem(alike=alike)
+    return layout
+
+
+def _held(value: Operand, geometry: Geometry) -> Layout:
+    """How a value is held where it has to be an array."""
+    return value.layout if isinstance(value.layout, BySubgroup) else ByItem(alike=value.is_alike(geometry))
+
+
+def only_chosen(op: Op, plan: Plan, dimensions: int) -> Value | None:
+    """The operand that a choice is known to take, if it may stand for the result."""
+    if op.name != "select_n" or (only := plan.value(op.operands[0], dimensions).only) is None:
+        return None
+    chosen, out = op.operands[1 + only], op.results[0]
+    known = plan.value(chosen, dimensions)
+    same = (chosen.shape, known.varying) == (out.shape, plan.values[out].varying)
+    return chosen if same and known.form is None and plan.values[out].form is None else None
+
+
+def is_elementwise(op: Op, plan: Plan, dimensions: int) -> bool:
+    """Whether an operation does for all groups at once what it does for one, as `vmap` would find out slowly."""
+    if not ops.of(op).is_elementwise or len(op.results) != 1:
+        return False
+    shape, scalars = op.results[0].shape, takes_scalars(op)
+    return all(
+        a.shape == shape
+        or (scalars and (_is_stretched(a.shape, shape) or (not a.shape and not plan.value(a, dimensions).varying)))
+        for a in op.operands
+    )
+
+
+def _is_stretched(shape: tuple[int, ...], whole: tuple[int, ...]) -> bool:
+    """Whether elements along axes of length 1 stand for all along those of another shape."""
+    return len(shape) == len(whole) and all(n in (1, m) for n, m in zip(shape, whole, strict=True))
+
+
+def takes_scalars(op: Op) -> bool:
+    """Whether a scalar may stand for an array of the shape that the other operands have."""
+    return op.name not in ("select_n", "clamp")
+
+
+def of_items(values: Sequence[Any]) -> tuple[Layout, ...]:
+    """The layouts of what is emitted for some values; memories have none of their own."""
+    return tuple(getattr(value, "layout", BY_ITEM) for value in values)

@@ -1,0 +1,61 @@
+"""Layouts: how the elements of a value lie in the arrays that stand for it, as `layout_assignment` decides.
+
+An array of a value that differs between groups has an axis of groups, `G`, before all others.
+"""
+
+import dataclasses
+
+from xeemu.knowledge.addressing import Elements
+
+
+@dataclasses.dataclass(frozen=True)
+class LaneForm:
+    """No array: the value's lane form, which is known before the program runs, and at most a base, which is not."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ByItem:
+    """One array of the value's own shape.
+
+    Attributes:
+      mixed: the lanes of a sub-group, where something goes into the value that these have alike; else None. With
+        elements of a work-item's own it would be held by sub-group.
+      alike: whether all work-items of a group have it alike.
+    """
+
+    mixed: int | None = None
+    alike: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class BySubgroup:
+    """One array `[sub-groups, lanes, *private]`; a chunk of a sub-group that reduces for itself is a sub-group here.
+
+    Attributes:
+      lanes: of a sub-group.
+      uniform: whether the lanes of each have the value alike; then the array has 1 in place of the lanes.
+    """
+
+    lanes: int
+    uniform: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Masked:
+    """The elements that the constant mask of a load has left in, for themselves: `[G or 1, n]`.
+
+    Attributes:
+      elements: they.
+      whole: whether something needs others, too; then all of them are an array of the value's own shape beside it.
+      apart: whether, instead of that array, there is one of the others alone, `[G or 1, m]`. XLA takes a branch for
+        each element of what is put together before it computes.
+    """
+
+    elements: Elements
+    whole: bool = True
+    apart: bool = False
+
+
+Layout = LaneForm | ByItem | BySubgroup | Masked
+
+LANE_FORM, BY_ITEM = LaneForm(), ByItem()

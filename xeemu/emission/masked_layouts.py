@@ -1,0 +1,172 @@
+"""Masked layouts: which values are held as the elements that a load's constant mask has left in, and as what others.
+
+A step of a reduction tree loads, adds and stores the elements of half of the work-items. As an array of all elements
+the others would be computed, too, and compilers do not see that nobody needs them.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from xeemu.emission import hazards, read_modify_write
+from xeemu.emission.layouts import Layout, Masked
+from xeemu.ir import ops
+from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.knowledge import addressing
+from xeemu.knowledge.addressing import Elements
+from xeemu.knowledge.analysis import Plan
+from xeemu.language.geometry import Geometry
+
+
+def of_load(op: Op, plan: Plan, dimensions: int, apart: bool) -> Masked | None:
+    """How the result of a load may be held; None if its mask leaves in all elements, or is not known.
+
+    Args:
+      op: the load.
+      plan: what is known of its operands.
+      dimensions: of the launch.
+      apart: whether the other elements had better be computed apart.
+    """
+    mask = ops.mask(op)
+    form = None if mask is None else plan.value(mask, dimensions).form
+    if form is None or not form.constant:
+        return None
+    elements = addressing.left_in(op.attributes["access"].shape, form)
+    if elements.all or not elements.count:
+        return None
+    first, last = elements.chosen[[0, -1]]
+    return Masked(elements, apart=apart and bool(last - first == elements.count - 1))
+
+
+def of_elementwise(operands: Iterable[Layout]) -> Masked | None:
+    """How the result of an elementwise operation may be held: as those operands whose elements are the same."""
+    given = [layout for layout in operands if isinstance(layout, Masked)]
+    if not given or any(layout.elements != given[0].elements for layout in given):
+        return None
+    return Masked(given[0].elements, apart=all(layout.apart for layout in given))
+
+
+def of_movement(op: Op, operand: Layout, plan: Plan, dimensions: int, apart: bool) -> Masked | None:
+    """How the result of an operation that moves elements may be held: one in another shape, or with a number around it.
+
+    Args:
+      op: the operation.
+      operand: how the first operand is held.
+      plan: what is known of the operands.
+      dimensions: of the launch.
+      apart: whether others around the elements had better be apart from them.
+    """
+    shape = op.results[0].shape
+    if op.name == "reshape" and isinstance(operand, Masked):
+        return dataclasses.replace(operand, elements=Elements(shape, operand.elements.chosen))
+    if op.name != "pad" or len(shape) != 1:
+        return None
+    part, fill = op.operands
+    ((low, high, between),) = op.attributes["padding_config"]
+    elements = Elements(shape, low + (between + 1) * np.arange(part.size))
+    if min(low, high) < 0 or elements.all or not elements.count:
+        return None
+    return Masked(elements, apart=apart and not between and not plan.value(fill, dimensions).varying)
+
+
+def takes_chosen(op: Op, operand: Layout) -> bool:
+    """Whether an operation takes of its operand the elements that this has for themselves, and nothing else."""
+    if op.name != "slice" or not isinstance(operand, Masked) or op.results[0].ndim != 1:
+        return False
+    (start,), (limit,) = op.attributes["start_indices"], op.attributes["limit_indices"]
+    (step,) = op.attributes["strides"] or (1,)
+    return np.array_equal(np.arange(start, limit, step), operand.elements.chosen)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Needs:
+    """Which values that may be held so need to be.
+
+    Attributes:
+      chosen: those of which something takes the elements that the mask has left in.
+      whole: those of which something takes others, too.
+    """
+
+    chosen: set[Value] = dataclasses.field(default_factory=set)
+    whole: set[Value] = dataclasses.field(default_factory=set)
+
+    def settled(self, value: Value, layout: Masked, watched: bool) -> Masked | None:
+        """How a value is held that may be held so; None if it is only taken whole, by those who would have an array.
+
+        Args:
+          value: the value.
+          layout: how it may be held.
+          watched: whether somebody sees every access, and may ask for any element.
+        """
+        whole = value in self.whole
+        if whole and not layout.apart and value not in self.chosen:
+            return None
+        return dataclasses.replace(layout, whole=watched or whole)
+
+
+def needs(body: Region, plan: Plan, geometry: Geometry, possible: Mapping[Value, Masked]) -> Needs:
+    """What is needed of the values of a (sub)program.
+
+    Args:
+      body: the program.
+      plan: its analysis.
+      geometry: the sizes of the launch.
+      possible: the values that may be held so, and how.
+    """
+    outputs = _values(body.outputs)
+    found = Needs(set(outputs), {*outputs, *_taken_whole(body, plan, geometry)})
+    for op in reversed(body.ops):
+        if op.name in ops.ACCESSES:
+            _of_access(op, plan, len(geometry.group_range), possible, found)
+        elif not op.regions and not possible.keys().isdisjoint(op.results):
+            _of_possible(op, possible, found)
+        elif op.operands and (first := op.operands[0]) in possible and takes_chosen(op, possible[first]):
+            found.chosen.add(first)
+        else:
+            found.whole.update(_values(op.used))
+            if op.regions:  # by accesses in them
+                found.chosen.update(_values(op.used))
+    return found
+
+
+def _of_access(op: Op, plan: Plan, dimensions: int, possible: Mapping[Value, Masked], found: Needs) -> None:
+    """Its mask, and what a load gives for those left out, are taken whole; of all else the elements of the access."""
+    access, mask = op.attributes["access"], ops.mask(op)
+    elements = addressing.left_in(access.shape, None if mask is None else plan.value(mask, dimensions).form)
+    last = len(op.operands) - (0 if not access.masked else 2 if ops.operation(op) == "load" else 1)
+    for value in op.operands[1:last]:
+        if value in possible:
+            by_elements = value.shape == access.shape and possible[value].elements == elements
+            (found.chosen if by_elements else found.whole).add(value)
+    found.whole.update(_values(op.operands[last:]))
+
+
+def _of_possible(op: Op, possible: Mapping[Value, Masked], found: Needs) -> None:
+    (result,) = op.results
+    apart = possible[result].apart
+    if op.name == "pad":
+        found.whole.update(_values(op.operands))
+        return
+    for value in _values(op.used):
+        if result in found.chosen:
+            found.chosen.add(value)
+        if result in found.whole:
+            found.whole.add(value)
+    if not apart:
+        return
+    # Of an operand that has no array of the others, they are taken from all of its elements.
+    for value in _values(op.used):
+        if value in possible and not possible[value].apart:
+            found.whole.add(value)
+
+
+def _taken_whole(body: Region, plan: Plan, geometry: Geometry) -> Sequence[Value]:
+    """The values that accesses take beside their operands."""
+    found = hazards.of_body(body, plan)
+    sums = read_modify_write.of_body(body, plan, geometry.items, found.scattered)
+    return [*(v for each in found.waits.values() for v in each), *_values(s.added for s in sums.values())]
+
+
+def _values(values: Iterable[Value]) -> list[Value]:
+    return [value for value in values if not isinstance(value, Constant)]

@@ -1,0 +1,70 @@
+"""Movements: operations that move or repeat elements, of values that are held in any way."""
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+
+from xeemu.emission import items, masked_layouts, positions, subgroups
+from xeemu.emission.chunk import Chunk
+from xeemu.emission.layouts import BySubgroup, Layout, Masked
+from xeemu.emission.values import Emitted, Parts, Shared, lifted
+from xeemu.ir import evaluation
+from xeemu.ir.program import Op
+from xeemu.knowledge.addressing import Elements
+from xeemu.knowledge.analysis import Plan
+
+
+def result(plan: Plan, op: Op, operands: Sequence[Emitted], layout: Layout, chunk: Chunk) -> Emitted:
+    """The result of an operation that has one.
+
+    Args:
+      plan: the analysis of the body that it stands in.
+      op: the operation.
+      operands: what goes into it.
+      layout: how its result is held.
+      chunk: the work-groups.
+    """
+    (out,) = op.results
+    match layout:
+        case BySubgroup(lanes):
+            return items.laid_out(plan, out, layout, subgroups.widened(op, operands[0], lanes, chunk))
+        case Masked(_, whole, apart):
+            array = _by_item(op, operands, chunk) if whole and not apart else None
+            return items.laid_out(plan, out, layout, array, _parts(op, operands, layout, chunk))
+    if masked_layouts.takes_chosen(op, operands[0].layout):
+        return items.laid_out(plan, out, layout, _chosen(operands[0], chunk))
+    return items.laid_out(plan, out, layout, _shared(op, operands) or _by_item(op, operands, chunk))
+
+
+def _by_item(op: Op, operands: Sequence[Emitted], chunk: Chunk) -> jax.Array:
+    (array,) = lifted(lambda *xs: evaluation.results(op, xs), operands, chunk)
+    return array
+
+
+def _shared(op: Op, operands: Sequence[Emitted]) -> Shared | None:
+    """The result, if groups share the only operand."""
+    shared = operands[0].shared if len(operands) == 1 else None
+    if shared is None:
+        return None
+    (values,) = jax.vmap(lambda x: evaluation.results(op, [x]))(shared.values)
+    return Shared(shared.block, shared.own, values)
+
+
+def _chosen(value: Emitted, chunk: Chunk) -> jax.Array:
+    """`[G, n]`, or `[n]` if it does not vary: the elements that a value has for themselves."""
+    assert value.parts is not None
+    chosen = value.parts.chosen
+    return jnp.broadcast_to(chosen, (chunk.count, chosen.shape[1])) if value.known.varying else chosen[0]
+
+
+def _parts(op: Op, operands: Sequence[Emitted], layout: Masked, chunk: Chunk) -> Parts:
+    """The elements for themselves: the operand's, in another shape or with others around them."""
+    operand, elements, others = operands[0], layout.elements, layout.whole and layout.apart
+    if op.name == "pad":
+        fill = operands[1].array(chunk) if others else None
+        rest = None if fill is None else jnp.broadcast_to(fill, (1, elements.beside.count))
+        return Parts(operand.array(chunk).reshape(-1, elements.count), rest)
+    own = Elements(operand.shape, elements.chosen)
+    beside = positions.of_elements(operand, own.beside, chunk) if others else None
+    return Parts(positions.of_elements(operand, own, chunk), beside)

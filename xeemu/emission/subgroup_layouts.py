@@ -1,0 +1,175 @@
+"""Sub-group layouts: which values are held by sub-group and lane, and which once for each sub-group.
+
+What a sub-group's broadcast or reduction gives is the same for all of its lanes, and so is what is computed from
+nothing else: it is computed once for each. What it is combined with is held by sub-group and lane, for compilers do not
+see that work-items in a row have one value alike, and look it up anew for each. But only where work-items have several
+elements of their own: XLA's loops over the lanes alone are several times as slow on a CPU as over all work-items.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from xeemu.emission.compare_fusion import Comparison
+from xeemu.emission.layouts import BY_ITEM, ByItem, BySubgroup, Layout
+from xeemu.ir import ops
+from xeemu.ir.program import Op
+from xeemu.knowledge.forms import Form
+from xeemu.language import collectives
+from xeemu.language.collectives import Collective
+from xeemu.language.geometry import Geometry
+
+_SHAPES = {"broadcast_in_dim": "shape", "reshape": "new_sizes"}
+"""Operations that may give each work-item more axes or elements of its own, with the parameter that says which."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Operand:
+    """What is known of an operand before it is emitted.
+
+    Attributes:
+      shape: its shape.
+      layout: how it is held.
+      form: its lane form, or None.
+    """
+
+    shape: tuple[int, ...]
+    layout: Layout
+    form: Form | None
+
+    @property
+    def lanes(self) -> int | None:
+        """Of the sub-groups that have it, or something that goes into it, alike."""
+        match self.layout:
+            case BySubgroup(lanes):
+                return lanes
+            case ByItem(mixed):
+                return mixed
+        return None
+
+    def is_uniform(self, lanes: int, geometry: Geometry) -> bool:
+        """Whether the lanes of each sub-group have it alike."""
+        if isinstance(self.layout, BySubgroup):
+            return self.layout == BySubgroup(lanes, uniform=True)
+        if self._is_alike or is_of_all(self.shape, geometry):
+            return True
+        return self.form is not None and uniform_pattern(self.form, self.shape, lanes, geometry) is not None
+
+    def is_alike(self, geometry: Geometry) -> bool:
+        """Whether all work-items have it alike."""
+        return self._is_alike or self.is_uniform(geometry.items, geometry)
+
+    @property
+    def _is_alike(self) -> bool:
+        return isinstance(self.layout, ByItem) and self.layout.alike
+
+
+def uniform_pattern(form: Form, shape: tuple[int, ...], lanes: int, geometry: Geometry) -> np.ndarray | None:
+    """`[sub-groups, 1, *private]`: the pattern of a form that the lanes of each sub-group have alike, else None."""
+    if not is_of_items(shape, geometry):
+        return None
+    pattern = form.pattern.reshape(*rows(lanes, geometry), *private(shape, geometry))
+    return pattern[:, :1] if (pattern == pattern[:, :1]).all() else None
+
+
+def is_of_items(shape: tuple[int, ...], geometry: Geometry) -> bool:
+    """Whether a value of a shape may have an element for each work-item."""
+    return shape[: len(geometry.local_range)] == geometry.local_range
+
+
+def is_of_all(shape: tuple[int, ...], geometry: Geometry) -> bool:
+    """Whether a value of a shape that is combined with such has one element, or some, for all work-items."""
+    return not shape or all(n == 1 for n in shape[: len(geometry.local_range)])
+
+
+def private(shape: tuple[int, ...], geometry: Geometry) -> tuple[int, ...]:
+    """The axes of a work-item's own."""
+    return shape[len(geometry.local_range) :]
+
+
+def rows(lanes: int, geometry: Geometry) -> tuple[int, int]:
+    """The sub-groups of a group, and their lanes."""
+    return geometry.items // lanes, lanes
+
+
+def of_collective(op: Op, geometry: Geometry) -> Layout:
+    """How the result of a group algorithm is held: uniform if all sub-groups, or their chunks, are full."""
+    algorithm: Collective = op.attributes["collective"]
+    if algorithm.level != collectives.SUB_GROUP or geometry.items % algorithm.lanes:
+        return BY_ITEM
+    alike = algorithm.alike(*(a.ndim for a in op.operands[1:]))
+    return BySubgroup(algorithm.lanes, uniform=True) if alike else BY_ITEM
+
+
+def of_elementwise(op: Op, operands: Sequence[Operand], geometry: Geometry) -> Layout:
+    """How the result of an elementwise operation is held."""
+    found = {lanes for o in operands if (lanes := o.lanes) is not None}
+    if not found:
+        return ByItem(alike=all(o.is_alike(geometry) for o in operands))
+    if len(found) > 1:
+        return BY_ITEM
+    (lanes,) = found
+    if all(o.is_uniform(lanes, geometry) for o in operands):
+        return BySubgroup(lanes, uniform=True)
+    # By lane a loop with a function that takes long took a third longer.
+    return BY_ITEM if ops.of(op).special else _by_lane(op.results[0].shape, lanes, geometry)
+
+
+def _by_lane(shape: tuple[int, ...], lanes: int, geometry: Geometry) -> Layout:
+    """How a value that something uniform goes into is held."""
+    return BySubgroup(lanes, uniform=False) if private(shape, geometry) else ByItem(lanes)
+
+
+def of_movement(op: Op, operand: Operand, geometry: Geometry) -> Layout:
+    """How the result of an operation is held that may only give each work-item more axes or elements of its own."""
+    if not _widens(op, geometry):
+        return ByItem(alike=_spreads(op, geometry))
+    match operand.layout:
+        case BySubgroup() | ByItem(alike=True):
+            return operand.layout
+        case ByItem(mixed) if mixed is not None:
+            return _by_lane(op.results[0].shape, mixed, geometry)
+    return ByItem(alike=_spreads(op, geometry))
+
+
+def _spreads(op: Op, geometry: Geometry) -> bool:
+    """Whether an operation gives all work-items the same elements."""
+    if op.name != "broadcast_in_dim" or not is_of_items(op.results[0].shape, geometry):
+        return False
+    axes = zip(op.operands[0].shape, op.attributes["broadcast_dimensions"], strict=True)
+    return all(n == 1 for n, axis in axes if axis < len(geometry.local_range))
+
+
+def _widens(op: Op, geometry: Geometry) -> bool:
+    if op.name not in _SHAPES or not is_of_items(op.attributes[_SHAPES[op.name]], geometry):
+        return False
+    if op.name == "reshape":
+        return op.attributes["dimensions"] is None
+    rank = len(geometry.local_range)
+    return tuple(op.attributes["broadcast_dimensions"][:rank]) == tuple(range(rank))
+
+
+def of_comparison(comparison: Comparison, value: Operand, geometry: Geometry) -> Layout:
+    """How the result of a comparison of fields of a value is held: as the value, if it is work-item by work-item."""
+    shape, bits = comparison.shape, comparison.bits.shape
+    if not isinstance(value.layout, BySubgroup) or shape is None or not private(bits, geometry):
+        return BY_ITEM
+    by_item = is_of_items(shape, geometry) and is_of_items(bits, geometry)
+    return dataclasses.replace(value.layout, uniform=False) if by_item else BY_ITEM
+
+
+def joined(values: Sequence[Operand], geometry: Geometry) -> Layout:
+    """How what is one of several values is held, as a branch or the iterations of a loop give it.
+
+    Those with a lane form can be held in any way.
+    """
+    found = {v.layout.lanes for v in values if isinstance(v.layout, BySubgroup)}
+    shape = values[0].shape
+    if not found:
+        return ByItem(alike=all(v.is_alike(geometry) for v in values))
+    if len(found) > 1 or not is_of_items(shape, geometry):
+        return BY_ITEM
+    (lanes,) = found
+    uniform = all(v.is_uniform(lanes, geometry) for v in values)
+    return BySubgroup(lanes, uniform) if uniform or private(shape, geometry) else BY_ITEM
