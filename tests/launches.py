@@ -5,7 +5,7 @@ import jax
 import xeemu as xe
 from xeemu.cost import census
 from xeemu.knowledge import symbolic_execution
-from xeemu.launching import fitting
+from xeemu.launching import executables
 from xeemu.launching.arguments import Description, scalars
 from xeemu.launching.options import Options
 from xeemu.launching.preparation import Prepared, prepare
@@ -30,7 +30,7 @@ def temporary_bytes(function, *arguments):
 
 def run(ready: Prepared, arguments):
     """The arrays that the kernel returns."""
-    return fitting.fitted(ready).run(arguments)
+    return executables.executable(ready).run(arguments)
 
 
 def taken(ready: Prepared, arguments, device="h200", blank=False) -> census.Census:

@@ -267,6 +267,16 @@ def test_the_message():
     assert (found.count, found.groups) == (1, ((0,),))
 
 
+def test_the_message_of_a_lane_in_front_of_all():
+    @xe.kernel(sub_group_size=SIZE)
+    def shifted(wg, x, y):
+        return y.at[wg.global_id()].set(wg.sub_group.shift_right(x[wg.global_id()], 1))
+
+    (found,) = xe.check(shifted, xe.NDRange(16, 16))(X[:16], np.zeros_like(X))[1]
+    assert "takes a value from lane -1" in str(found)
+    assert "Choose another value where the lane is below 0, with jnp.where" in str(found)
+
+
 @pytest.mark.parametrize("trips", [3, 1000])
 def test_loops_of_any_length_end(trips):
     @xe.kernel(sub_group_size=SIZE)

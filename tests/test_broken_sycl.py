@@ -167,5 +167,11 @@ def test_errors_of_the_compiler_have_their_line_and_not_our_headers():
     for message in ("use of undeclared identifier 'x'", "cannot assign to variable 'c'", "no member named 'nothing'"):
         assert re.search(rf"<sycl \w+>:\d+:\d+: error: .*{message}", said), said
     assert "expected ';' after expression" in said
+    for body, advice in (
+        ("__syncthreads();", "SYCL has sycl::group_barrier"),
+        ("int number = 1; numbr = 2;", "did you mean 'number'?"),
+    ):
+        with pytest.raises(xe.KernelError, match=re.escape(advice)):
+            xe.load(text_of([("", body)]))
     assert re.search(r"'sycl::ext::oneapi::experimental'; .*with what SYCL 2020 has, or keep it apart", said)
     assert "5 errors" in said

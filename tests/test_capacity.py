@@ -14,7 +14,7 @@ import xeemu as xe
 from xeemu.kernels import EXAMPLES
 from xeemu.launching import capacity, cores
 from xeemu.launching.arguments import Description
-from xeemu.launching.fitting import Fitted
+from xeemu.launching.executables import Executable
 from xeemu.launching.options import Options
 from xeemu.launching.preparation import prepare
 
@@ -192,13 +192,13 @@ def test_this_machine_has_memory():
 
 
 def compiled_bytes(kernel, nd_range, arguments, static, memory_bytes):
-    """What the compiler takes for a launch, after the fitting, and the groups at a time; nothing is run."""
+    """What the compiler takes for a launch that fits, and the groups at a time; nothing is run."""
     options = Options(memory_bytes, False, False, "cpu")
     described = tuple(map(Description.of, arguments))
     ready = prepare(kernel, nd_range, xe.device("max1550"), described, kernel.bind_static(static), options)
-    fitted = Fitted(ready)
+    executable = Executable(ready)
     with jax.enable_x64(ready.program.wide):
-        return fitted._fit(arguments), fitted.prepared.cut.chunk
+        return executable._fit(arguments), executable.prepared.cut.chunk
 
 
 @pytest.mark.parametrize("count", [2, 16])
@@ -224,8 +224,8 @@ def test_a_single_group_is_the_least():
 
 def test_a_chunk_that_is_made_smaller_gives_the_same(monkeypatch):
     found = []
-    fit = Fitted._fit
-    monkeypatch.setattr(Fitted, "_fit", lambda self, given: found.append(self) or fit(self, given))
+    fit = Executable._fit
+    monkeypatch.setattr(Executable, "_fit", lambda self, given: found.append(self) or fit(self, given))
     x = np.random.default_rng(0).permutation(4096).astype(np.int32)
     expected = np.zeros_like(x)
     expected[x] = x[::-1]

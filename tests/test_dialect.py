@@ -87,7 +87,7 @@ ADVICE = {
     "turning": r"Write barrier\(CLK_LOCAL_MEM_FENCE\) at the end of the loop, after line 18\.",
     "adding": r"Use atomic operations, atomic_add\(&a\[\.\.\.\], \.\.\.\) or another,",
     "same": r"Let one work-item store, if \(get_global_linear_id\(\) == 0\)",
-    "beyond": r"Guard the access, if \(i >= 0 && i < 128\) for the index i",
+    "beyond": r"Guard the access, if \(get_global_id\(0\) \+ 1 >= 0 && get_global_id\(0\) \+ 1 < 128\), or make",
     "unwritten": r"as by t\[\.\.\.\] = 0, with a barrier",
     "diverging": r"come to one barrier, and put what must not be done by all under an if",
     "fenced": r"none that orders t \(line 41\)\. .* well: barrier\(CLK_LOCAL_MEM_FENCE \| CLK_GLOBAL_MEM_FENCE\)\.",

@@ -335,7 +335,7 @@ error: out-of-bounds load of global memory x[128, 0]
     by work-item 127: local 63 of group 1, sub-group 1
   Valid is 0 to 127 and 0 to 1; such a load gives the poison value here, and is undefined on
   hardware.
-  Mask the access, where=(i >= 0) & (i < 128) for component 0 of the index i, or make x larger."""
+  Mask the access, where=(i + 1 >= 0) & (i + 1 < 128), or make x larger."""
     )
 
 
@@ -396,7 +396,7 @@ def test_an_operation_that_mixes_work_items():
     assert (
         str(finding)
         == f"""\
-note: cross-item: rev mixes the values of work-items
+note: cross-item: flip mixes the values of work-items
   {line(roll, "flip")}
   A work-item has no access to another's registers, so this has no counterpart on hardware.
   Use a group algorithm (wg.reduce, wg.inclusive_scan, wg.broadcast), a sub-group's (shift_left,
@@ -612,3 +612,68 @@ def test_what_follows_from_the_program_is_found_once(monkeypatch):
     assert [finding.kind for finding in first] == ["cross-item"]
     monkeypatch.setattr(separation, "of_program", lambda *_: pytest.fail("looked at again"))
     assert checked(OUT + 1)[1] == first
+
+
+def index_kernels():
+    """Kernels that load beyond x, with the index that advice on it names."""
+
+    @xe.kernel
+    def shifted(wg, x, out):
+        i = wg.global_id()
+        return out.at[i].set(x[i + 1])
+
+    @xe.kernel
+    def stored(wg, x, out):
+        return out.at[wg.global_id() + 1].set(x[0])
+
+    @xe.kernel
+    def masked(wg, x, out):
+        i = wg.global_id()
+        return out.at[i].set(x.load(i ^ 128, where=i > 2))
+
+    @xe.kernel
+    def added(wg, x, out):
+        i = wg.global_id()
+        return out.atomic(scope="device")[i * 2].add(x[i])
+
+    @xe.kernel
+    def two(wg, x, out):
+        i = wg.global_id()
+        return out.at[i].set(x[i] + x[i + 1])
+
+    @xe.kernel
+    def moved(wg, x, out):
+        i = wg.global_id()
+        return x.at[i].set(x[i + 2])
+
+    return {
+        "i + 1": shifted,
+        "i + 2": moved,
+        "wg.global_id() + 1": stored,
+        "(i ^ 128)": masked,
+        "i * 2": added,
+        "index": two,
+    }
+
+
+@pytest.mark.parametrize("index", index_kernels())
+def test_advice_on_an_access_out_of_bounds_names_its_own_index(index):
+    finding = only(index_kernels()[index], N, OUT, OUT.copy())
+    assert f"where=({index} >= 0) & ({index} < 128)" in " ".join(str(finding).split())
+
+
+def test_a_loop_that_is_given_up_and_waits_for_others_says_so():
+    @xe.kernel
+    def locked(wg, lock, x):
+        def again(carry):
+            old, lock = carry[1].atomic[0].exchange(1, where=carry[0] != 0)
+            return jnp.where(carry[0] != 0, old, 0), lock
+
+        _, lock = wg.while_loop(lambda carry: carry[0] != 0, again, (jnp.ones(4, jnp.int32), lock))
+        return lock, x.at[wg.global_id()].set(1)
+
+    with pytest.raises(xe.KernelError) as caught:
+        xe.check(locked, xe.NDRange(4, 4), max_iterations=100)(np.zeros(1, np.int32), OUT)
+    text = str(caught.value)
+    assert "in lockstep it cannot end where work-items of one sub-group wait for each other" in text
+    assert "note: forward-progress: a loop waits for what other work-items write" in text

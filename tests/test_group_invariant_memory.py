@@ -16,7 +16,7 @@ import xeemu as xe
 from xeemu import kernels
 from xeemu.ir import ops
 from xeemu.knowledge import group_invariant_memory, scratchpad_copies
-from xeemu.launching import fitting
+from xeemu.launching import executables
 
 GROUPS, N = 6, 16
 ND_RANGE = xe.NDRange(GROUPS * N, N)
@@ -196,7 +196,7 @@ def test_a_table_takes_no_room_and_is_filled_once():
     size = (256, 4096, 256)
     arguments = example.inputs(size)
     ready = prepared(example.kernel, example.nd_range(size), arguments)
-    whole = fitting._whole(ready)
+    whole = executables._whole(ready)
     assert whole is not None
     text = jax.jit(whole.emit).lower(*arguments).as_text()
     assert "4096x256xi32" in text

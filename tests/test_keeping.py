@@ -10,16 +10,16 @@ import pytest
 import xeemu as xe
 from xeemu.cost import costing
 from xeemu.faults import checking, sizes
-from xeemu.launching import cautions, fitting, launch, preparation
+from xeemu.launching import executables, kernel_warnings, launch, preparation
 from xeemu.launching.options import MOST_KEPT, MOST_WATCHED
 
 N = xe.NDRange(256, 64)
 X = np.arange(256, dtype=np.int32)
 CACHES = [
-    cautions.of_launch,
+    kernel_warnings.of_launch,
     launch._launched,
     preparation._prepared,
-    fitting.fitted,
+    executables.executable,
     checking._checked,
     sizes._asks,
     costing._census,

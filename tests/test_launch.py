@@ -12,7 +12,7 @@ import pytest
 import xeemu as xe
 from xeemu.errors import KernelArgumentError, MemoryAllocationError
 from xeemu.kernels import EXAMPLES
-from xeemu.launching import fitting
+from xeemu.launching import executables
 
 RANGE = xe.NDRange(12, 4)
 
@@ -39,6 +39,31 @@ def test_numpy_and_jax_arrays_of_any_layout(x):
     np.testing.assert_array_equal(result, 3 * np.asarray(x) + 1)
 
 
+@xe.kernel
+def double(wg, x):
+    return x.at[wg.global_id()].set(x[wg.global_id()] * 2)
+
+
+@pytest.mark.parametrize("call", [xe.launch, xe.check, xe.profile, xe.inspect])
+def test_what_was_donated_is_refused_when_it_is_given_again(call):
+    taking = xe.launch(double, RANGE, donate=True)
+    x = jnp.asarray(X)
+    np.testing.assert_array_equal(taking(x), 2 * X)
+    again = taking if call is xe.launch else call(double, RANGE)
+    with pytest.raises(xe.KernelArgumentError, match=r"argument x of kernel double is deleted: .* with donate=True"):
+        again(x)
+
+
+def test_a_tuple_of_numbers_is_so_many_scalars():
+    @xe.kernel
+    def line(wg, p, y):
+        return y.at[wg.global_id()].set(p[0] * wg.global_id().astype(jnp.float32) + p[1])
+
+    y = np.zeros(12, np.float32)
+    for p in ((2.0, 3.0), (np.float32(2), 3.0)):
+        np.testing.assert_array_equal(xe.launch(line, RANGE)(p, y), 2 * np.arange(12) + 3)
+
+
 def test_read_only_arrays_are_fine():
     x = X.copy()
     x.flags.writeable = False
@@ -49,6 +74,7 @@ NOT_AN_ARRAY = (
     "argument {} of kernel scale is a {}; pass an array (np.asarray(...)) or a scalar; a static parameter is "
     "keyword-only in the kernel and goes by name"
 )
+OTHER_ORDER = "argument x of kernel scale has dtype"
 NOT_NUMBERS = "argument y of kernel scale has dtype {}; it holds bool, integers or floats of 8 to 64 bits"
 NO_STATIC = (
     "kernel scale has no static parameter {}; it has factor, offset (keyword-only parameters are static; arrays go by "
@@ -66,7 +92,27 @@ NO_HASH = (
         ((X,), {}, "kernel scale takes 2 arguments (x, y), but got 1"),
         ((X, Y, Y), {}, "kernel scale takes 2 arguments (x, y), but got 3"),
         ((X,), {"y": Y}, "kernel scale takes y by position, not by keyword; its arguments are (x, y)"),
-        (([1, 2], Y), {}, NOT_AN_ARRAY.format("x", "list")),
+        (
+            ([1, 2], Y),
+            {},
+            "argument x of kernel scale is a list of numbers; pass np.asarray(x) for an array of them, or tuple(x) for "
+            "so many scalars",
+        ),
+        (
+            (X.astype(">i4"), Y),
+            {},
+            f"{OTHER_ORDER} >i4, in another byte order than this machine's; pass .astype(np.int32)",
+        ),
+        (
+            (X.astype(">f8"), Y),
+            {},
+            f"{OTHER_ORDER} >f8, in another byte order than this machine's; pass .astype(np.float64)",
+        ),
+        (
+            (X, np.ma.masked_array(Y)),
+            {},
+            "argument y of kernel scale is a masked array; pass its elements, .filled(value), and its mask",
+        ),
         ((None, Y), {}, NOT_AN_ARRAY.format("x", "NoneType")),
         ((X, "y"), {}, NOT_AN_ARRAY.format("y", "str")),
         ((X, 2**31), {}, "argument y of kernel scale is 2147483648, beyond 32 bits; pass np.int64(2147483648)"),
@@ -344,7 +390,7 @@ def test_what_a_launch_remembers_is_dropped_with_what_was_compiled():
 
     launched = xe.launch(kernel, RANGE)
     np.testing.assert_array_equal(launched(X), np.ones(12))
-    fitting.fitted.cache_clear()
+    executables.executable.cache_clear()
     np.testing.assert_array_equal(launched(X), np.ones(12))
 
 

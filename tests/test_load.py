@@ -13,7 +13,7 @@ import pytest
 
 import xeemu as xe
 from xeemu import testing
-from xeemu.launching import fitting, launch, preparation
+from xeemu.launching import executables, launch, preparation
 
 TEXT = """
 typedef struct { float scale; short2 shift; uint2 mask; } setting;
@@ -502,7 +502,14 @@ def test_what_is_dropped_is_freed():
     xe.launch(kernel, N)(np.zeros(64, np.int32))
     freed = weakref.ref(kernel.function)
     del kernel
-    for cache in (launch._launched, preparation._prepared, fitting.fitted, effects.of, effects.flows, effects.reached):
+    for cache in (
+        launch._launched,
+        preparation._prepared,
+        executables.executable,
+        effects.of,
+        effects.flows,
+        effects.reached,
+    ):
         cache.cache_clear()
     gc.collect()
     assert freed() is None

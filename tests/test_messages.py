@@ -25,7 +25,10 @@ TRANSFORMED = (
     "work-group; index with arrays of the "
     "work-group's shape instead"
 )
-IN_PLACE = "x[...] = x changes a memory in place, which a pure function cannot; write x = x.at[...].set(x)"
+IN_PLACE = (
+    "x[wg.global_id()] is assigned to, which changes a memory in place, as a pure function cannot; write x = "
+    "x.at[wg.global_id()].set({})"
+)
 NOT_AN_ARRAY = "y is a memory, not an array; load its elements by index: y[i]"
 
 
@@ -322,13 +325,22 @@ def memory_in_a_for_loop(wg, x, y):
     return x
 
 
-@refused(IN_PLACE)
+@refused(
+    "p is a tuple of Python, of which an element is chosen as the kernel is traced: pass np.asarray(p) to the launch, "
+    "or write jnp.asarray(p)[wg.global_id() % 2]"
+)
+def element_of_a_tuple(wg, x, y):
+    p = (1, 2)
+    return x.at[0].set(p[wg.global_id() % 2])  # <-
+
+
+@refused(IN_PLACE.format("1"))
 def item_assignment(wg, x, y):
     x[wg.global_id()] = 1  # <-
     return x
 
 
-@refused(IN_PLACE)
+@refused(IN_PLACE.format("x[wg.global_id()] + 1"))
 def augmented_item_assignment(wg, x, y):
     x[wg.global_id()] += 1  # <-
     return x
@@ -367,6 +379,11 @@ def collective_under_grad(wg, x, y):
 # --- Atomics ---
 
 TYPES = "int32, uint32, int64, uint64, float32, float64"
+
+
+@refused("x.atomic[i].add has no option 'order'; write x.atomic(order=..., scope=...)[i].add(x, where=None)")
+def order_of_an_operation(wg, x, y):
+    return x.atomic[0].add(1, order="acq_rel")  # <-
 
 
 @refused(f"atomic add of tile, which holds uint8; SYCL has atomics of {TYPES}")

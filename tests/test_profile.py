@@ -20,7 +20,7 @@ import xeemu as xe
 from xeemu import kernels
 from xeemu.commands import cli
 from xeemu.knowledge import budget
-from xeemu.launching import fitting
+from xeemu.launching import executables
 
 SMALL = {
     "convolution_global": (1024, 33),
@@ -511,8 +511,8 @@ def test_a_kernel_may_draw_random_numbers():
 @pytest.mark.parametrize("look", [xe.profile, xe.check])
 def test_where_nothing_is_left_to_watch_the_program_is_the_one_that_passes_have_made(look, monkeypatch):
     ready = []
-    fitted = fitting.fitted
-    monkeypatch.setattr(fitting, "fitted", lambda prepared: ready.append(prepared) or fitted(prepared))
+    executable = executables.executable
+    monkeypatch.setattr(executables, "executable", lambda prepared: ready.append(prepared) or executable(prepared))
     example = kernels.EXAMPLES["slm_bank_1"]
     look(example.kernel, example.nd_range(example.size))(
         *example.inputs(example.size), **{**example.static, "iterations": 16}

@@ -14,7 +14,7 @@ from test_update_coalescing import on_a_gpu
 
 import xeemu as xe
 from xeemu.emission import redundant_masks
-from xeemu.launching.fitting import Fitted
+from xeemu.launching.executables import Executable
 
 N = 37
 DATA = np.arange(100, 100 + N, dtype=np.int32)
@@ -270,6 +270,8 @@ def counted(wg, x, out):
 def test_a_last_row_that_would_take_too_much_memory(memory_bytes):
     x = np.arange(7 * 1024, dtype=np.int32).reshape(7, 1024) % 97
     arguments = x, np.zeros((97, 16), np.int32)
-    fitted = Fitted(launches.prepared(counted, xe.NDRange((8, 1024), (2, 16)), arguments, {}, "max1550", memory_bytes))
-    fitted(*arguments)
-    assert fitted._working_bytes <= memory_bytes
+    executable = Executable(
+        launches.prepared(counted, xe.NDRange((8, 1024), (2, 16)), arguments, {}, "max1550", memory_bytes)
+    )
+    executable(*arguments)
+    assert executable._working_bytes <= memory_bytes

@@ -11,7 +11,7 @@ import pytest
 from jax import lax
 
 import xeemu as xe
-from xeemu.launching import fitting
+from xeemu.launching import executables
 
 GROUPS, N = 5, 16
 DATA = np.arange(GROUPS * N * 4, dtype=np.int32) * 7 % 1000
@@ -334,9 +334,9 @@ def test_a_memory_that_is_written_part_by_part(memory_bytes):
     nd_range = xe.NDRange(32 << 11, 32)
     ready = launches.prepared(scaled_rows, nd_range, (x, y), {"parts": 4}, "max1550", memory_bytes)
     assert "update_window_dims=()" not in str(jax.make_jaxpr(ready.emit)(x, y))
-    fitted = fitting.fitted(ready)
-    np.testing.assert_array_equal(fitted.run((x, y))[0], expected)
-    assert fitted._working_bytes < y.nbytes
+    executable = executables.executable(ready)
+    np.testing.assert_array_equal(executable.run((x, y))[0], expected)
+    assert executable._working_bytes < y.nbytes
 
 
 @xe.kernel

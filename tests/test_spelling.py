@@ -3,6 +3,8 @@
 import copy
 import math
 import os
+import sys
+import types
 
 import jax.numpy as jnp  # by what is evaluated
 import numpy as np
@@ -212,3 +214,11 @@ def test_an_expression_is_told_with_what_a_kernel_writes_for_it(function, messag
 def test_a_cell_of_a_notebook_is_named_as_such(file, full, short):
     assert source.Site(file, 11, "").place == full
     assert places.short_place(file, 11) == short
+
+
+def test_a_cell_that_ipython_knows_is_named_by_its_number(monkeypatch):
+    names = {"/scratch/ipykernel_71/4217132076.py": ("Cell", "In[3]")}
+    shell = types.SimpleNamespace(compile=types.SimpleNamespace(format_code_name=names.get))
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
+    assert places.full_place("/scratch/ipykernel_71/4217132076.py", 11) == "cell In[3], line 11"
+    assert places.full_place("/scratch/ipykernel_71/1.py", 11) == "cell, line 11"

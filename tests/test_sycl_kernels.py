@@ -478,7 +478,7 @@ ADVICE = {
     "racing": r"Write sycl::group_barrier\(it\.get_group\(\)\) after line 17 and before line 18\.",
     "adding": r"Use atomic operations, sycl::atomic_ref of a\[\.\.\.\],",
     "same": r"Let one work-item store, if \(it\.get_global_linear_id\(\) == 0\)",
-    "beyond": r"Guard the access, if \(i >= 0 && i < 128\) for the index i",
+    "beyond": r"Guard the access, if \(index >= 0 && index < 128\) for the index, or",
     "unwritten": r"as by t\[\.\.\.\] = 0, with a barrier",
     "diverging": r"come to one barrier, and put what must not be done by all under an if",
     "divided": r"C\+\+ leaves that undefined.* as by b != 0 \? a / b : 0\.",

@@ -1,6 +1,7 @@
 """The assertions and strategies that users' own property tests are made of."""
 
 import math
+import re
 
 import examples
 import hypothesis
@@ -102,6 +103,29 @@ def test_masks_of_all_kinds_come_up():
     assert hypothesis.find(xt.masks(8), lambda mask: True).sum() == 0
     assert hypothesis.find(xt.masks(8), lambda mask: mask.all()).all()
     assert hypothesis.find(xt.masks(8), lambda mask: mask.sum() == 1)[0]
+
+
+def test_what_was_drawn_is_shown_as_it_is():
+    @hypothesis.settings(max_examples=1, database=None, phases=[hypothesis.Phase.generate])
+    @hypothesis.given(st.data())
+    def failing(data):
+        data.draw(xt.masks(2))
+        data.draw(xt.nd_ranges())
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        failing()
+    shown = "\n".join(caught.value.__notes__)
+    assert re.search(r"Draw 1: array\(\[.*\]\)", shown)
+    assert "Draw 2: NDRange(" in shown
+    assert "_reversed" not in shown
+
+
+def test_no_frame_of_xeemu_is_shown_of_a_failed_assertion():
+    with pytest.raises(AssertionError) as caught:
+        xt.assert_matches(scale, lambda x: x, xe.NDRange(64, 16), np.arange(64))
+    hidden = [entry.frame.f_locals.get("__tracebackhide__") for entry in caught.traceback[1:]]
+    assert all(hidden)
 
 
 @pytest.mark.parametrize("dimensions", [0, 4, (), (1, 5)])

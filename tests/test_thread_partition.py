@@ -11,7 +11,7 @@ from threaded import counts, on_a_cpu, three_cores
 
 import xeemu as xe
 from xeemu.kernels import EXAMPLES
-from xeemu.launching import cores, fitting, thread_partition
+from xeemu.launching import cores, executables, thread_partition
 from xeemu.launching.launch import _launched
 from xeemu.launching.thread_partition import Parts
 
@@ -32,10 +32,10 @@ def alone(monkeypatch, launched, *arrays, **static):
     """What one core makes of a launch that `launched` makes."""
     with monkeypatch.context() as patch:
         patch.setattr(cores, "count", lambda: 1)
-        for cached in (_launched, fitting.fitted):
+        for cached in (_launched, executables.executable):
             cached.cache_clear()
         results = jax.tree.map(np.asarray, launched()(*arrays, **static))
-    for cached in (_launched, fitting.fitted):
+    for cached in (_launched, executables.executable):
         cached.cache_clear()
     return results
 

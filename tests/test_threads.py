@@ -16,7 +16,7 @@ from threaded import counts, on_a_cpu, three_cores
 
 import xeemu as xe
 from xeemu.devices import target
-from xeemu.launching import cores, fitting, threads
+from xeemu.launching import cores, executables, threads
 from xeemu.launching.launch import _launched
 
 __all__ = ["counts", "cpu_with", "on_a_cpu", "target", "three_cores"]
@@ -194,9 +194,9 @@ def test_a_group_at_the_end_is_carried_out_once(counts):
 @pytest.mark.parametrize("memory_bytes", [1, 4096, 1 << 16])
 def test_threads_share_the_bound_of_memory(memory_bytes):
     ready = launches.prepared(updated, SPREAD, [X, BEFORE], {}, memory_bytes=memory_bytes)
-    fitted = fitting.Fitted(ready)
-    np.testing.assert_array_equal(fitted(X, BEFORE)[0], xe.launch(updated, SPREAD)(X, BEFORE))
-    assert fitted._working_bytes <= memory_bytes or fitted.prepared.cut.least
+    executable = executables.Executable(ready)
+    np.testing.assert_array_equal(executable(X, BEFORE)[0], xe.launch(updated, SPREAD)(X, BEFORE))
+    assert executable._working_bytes <= memory_bytes or executable.prepared.cut.least
 
 
 @pytest.mark.parametrize(
@@ -379,7 +379,7 @@ def test_scalars_are_given_to_all(counts):
 def test_an_unshared_launch_gives_the_same(monkeypatch):
     shared = xe.launch(in_local_bins, SPREAD)(X, BEFORE, BEFORE)
     monkeypatch.setattr(cores, "count", lambda: 1)
-    for cached in (_launched, fitting.fitted):
+    for cached in (_launched, executables.executable):
         cached.cache_clear()
     for own, other in zip(shared, xe.launch(in_local_bins, SPREAD)(X, BEFORE, BEFORE), strict=True):
         np.testing.assert_array_equal(own, other)

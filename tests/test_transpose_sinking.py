@@ -11,7 +11,7 @@ from threaded import on_a_cpu
 
 import xeemu as xe
 from xeemu.emission import transpose_sinking
-from xeemu.launching import fitting
+from xeemu.launching import executables
 from xeemu.launching.preparation import Prepared
 
 __all__ = ["on_a_cpu"]
@@ -193,7 +193,7 @@ def test_a_transposition_alone_needs_no_chunks_and_is_one(name, whole, monkeypat
     """What would be computed for itself before it is transposed is more than a launch may take to work with."""
     side = 1024
     x = np.arange(side**2, dtype=np.int32).reshape(side, side)
-    ready = fitting.fitted(prepared(KERNELS[name][0], xe.NDRange((side, side), (16, 16)), (x, x)))
+    ready = executables.executable(prepared(KERNELS[name][0], xe.NDRange((side, side), (16, 16)), (x, x)))
     np.testing.assert_array_equal(ready(x, np.zeros_like(x))[0], KERNELS[name][1](x))
     fit: Prepared = ready.prepared
     assert (fit.cut.chunk == fit.cut.groups) == whole

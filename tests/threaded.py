@@ -4,7 +4,7 @@ import jax
 import pytest
 from hosts import take
 
-from xeemu.launching import cores, fitting, threads
+from xeemu.launching import cores, executables, threads
 from xeemu.launching.launch import _launched
 
 
@@ -20,10 +20,10 @@ def three_cores(monkeypatch):
     """Whatever the machine has; and launches so small are shared."""
     monkeypatch.setattr(cores, "count", lambda: 3)
     take(monkeypatch, "threads", thread_ns=1e-9, moved_ns=1e-9)
-    for cached in (_launched, fitting.fitted):
+    for cached in (_launched, executables.executable):
         cached.cache_clear()
     yield
-    for cached in (_launched, fitting.fitted):
+    for cached in (_launched, executables.executable):
         cached.cache_clear()
 
 

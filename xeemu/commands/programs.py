@@ -30,7 +30,7 @@ def told(result: "Result", checked: bool) -> str:
     parts = [result.output.rstrip("\n"), printing.table(_HEADER, rows) if rows else ""]
     parts += [str(finding) for finding in result.findings]
     if checked:
-        parts += _findings(result.submissions)
+        parts += [*_findings(result.submissions), *map(str, result.leaks)]
     if result.exit_code:
         parts.append(f"main gives {result.exit_code}")
     return "\n\n".join(part for part in parts if part)
@@ -54,6 +54,6 @@ def _findings(submissions: "Sequence[Submitted]") -> list[str]:
 
 def _row(submitted: "Submitted", count: int) -> tuple[str, ...]:
     """A launch, with the time of the first of those in a row that differ in their arguments alone."""
-    time_s = submitted.time_s
-    time = "?" if time_s is None else f"{time_s * 1e6:.4g} us"
+    report = submitted.timed
+    time = "?" if report.time_s is None else f"{report.limit} {report.time_s * 1e6:.4g} us ~".lstrip()
     return submitted.name, str(submitted.line), summary.launches(submitted, count), time

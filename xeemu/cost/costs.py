@@ -12,7 +12,7 @@ Private memory outside the registers lies in global memory with the copies of a 
 import dataclasses
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -33,6 +33,55 @@ FIGURES = ("requests", "passes", "ideal_passes", "bytes_used", "lines", "sectors
 """Passes are of local memory; lines, sectors and passes of the L1 of global and private memory; lanes take part."""
 
 Array = Any
+_Measure = Callable[[Array, Array, int], Sequence[Array]]
+_Together = Callable[[Sequence[Array]], Array]
+
+# The most that a figure of an instruction can be, for each lane that accesses an element and for each element: bytes of
+# a lane are 16 at most, passes of an atomic that is a loop two for each component, lane group and round.
+_MOST = ((1, 0), (64, 0), (0, 64), (16, 0), (1, 0), (1, 0), (1, 0), (0, 0))
+_WORD_BITS = 63
+
+
+def _sums(figures: Sequence[Array]) -> Array:
+    """int64 `[C, F]` of figures `[C, Q]`."""
+    return lanes.namespace(*figures).stack([figure.sum(-1, dtype=np.int64) for figure in figures], -1)
+
+
+def _totals(figures: Sequence[Array], lanes_: int, elements: int) -> jax.Array:
+    """int64 `[F]` of figures `[C, Q]` of instructions of so many lanes that access so many elements each.
+
+    XLA would compute anew for each sum what all have in common, so that several are added up in one number.
+    """
+    shape = np.broadcast_shapes(*(figure.shape for figure in figures))
+    totals = {id(figure): jnp.broadcast_to(figure, shape).sum(dtype=np.int64) for figure in figures if _is_zero(figure)}
+    bits = {
+        id(figure): (math.prod(shape) * elements * (by_lane * lanes_ + by_element)).bit_length()
+        for figure, (by_lane, by_element) in zip(figures, _MOST, strict=True)
+    }
+    for word in _words({id(figure): figure for figure in figures if id(figure) not in totals}, bits):
+        starts = np.cumsum([0, *(bits[id(figure)] for figure in word)])[:-1].tolist()
+        parts = [jnp.broadcast_to(figure, shape).astype(np.int64) << n for figure, n in zip(word, starts, strict=True)]
+        total = functools.reduce(jnp.add, parts).sum()
+        for figure, start in zip(word, starts, strict=True):
+            totals[id(figure)] = (total >> start) & ((1 << bits[id(figure)]) - 1)
+    return jnp.stack([totals[id(figure)] for figure in figures])
+
+
+def _is_zero(figure: Array) -> bool:
+    return isinstance(figure, np.ndarray) and not figure.any()
+
+
+def _words(figures: Mapping[int, Array], bits: Mapping[int, int]) -> Iterator[list[Array]]:
+    """Figures, by their number, in groups whose bits fit in one word."""
+    word, taken = list[Array](), 0
+    for number, figure in figures.items():
+        if word and taken + bits[number] > _WORD_BITS:
+            yield word
+            word, taken = [], 0
+        word.append(figure)
+        taken += bits[number]
+    if word:
+        yield word
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -101,6 +150,17 @@ class Meter:
         """
         return self._executed(functools.partial(self._figures, every=every), index, active)
 
+    def total(self, index: Array, active: Array, executions: int) -> Array:
+        """int64 `[F]` of so many executions together, without what costs time (see `figures`).
+
+        Args:
+          index, active: as of `figures`; if C is 1, all executions are alike.
+          executions: C, or how many there are.
+        """
+        together = functools.partial(_totals, lanes_=self.layout.slot.shape[1], elements=self.layout.width)
+        figures = self._executed(functools.partial(self._figures, every=False), index, active, together)
+        return figures * np.int64(executions if max(len(index), len(active)) == 1 else 1)
+
     def issued(self, active: np.ndarray) -> np.ndarray:
         """int64 `[C, 2]` requests with an active lane and lanes, of `[C, n or 1]` active elements, vectors aligned."""
         assert self.aligned
@@ -116,24 +176,26 @@ class Meter:
         places, on = _laid_out(self.layout.first if whole else self.layout.apart, index, active)
         return places[0], on[0], self.layout.width if whole else 1
 
-    def _executed(self, measure: Callable[[Array, Array, int], Array], index: Array, active: Array) -> Array:
+    def _executed(self, measure: _Measure, index: Array, active: Array, together: _Together = _sums) -> Array:
         """`[C, F]` of executions, each instruction issued as vectors or element by element.
 
         Args:
-          measure: gives `[C, Q, F]` of the place `[C, Q, S]` where each lane begins, which lanes take part, and how
-            many elements each accesses.
+          measure: gives F figures `[C, Q]` of the place `[C, Q, S]` where each lane begins, which lanes take part, and
+            how many elements each accesses.
           index, active: as of `figures`.
+          together: makes one array of figures of all instructions.
         """
         layout, whole = self.layout, self._accesses_vectors(index, active)
 
         def vectors_() -> Array:
-            return layout.copies * measure(*_laid_out(layout.first, index, active), layout.width).sum(-2)
+            return layout.copies * together(measure(*_laid_out(layout.first, index, active), layout.width))
 
         def mixed() -> Array:
             wide = measure(*_laid_out(layout.first, index, active), layout.width)
             apart = measure(*_laid_out(layout.apart, index, active), 1)
-            apart = apart.reshape(*wide.shape[:2], layout.width, -1).sum(-2)
-            return layout.copies * lanes.namespace(wide, whole).where(whole[..., None], wide, apart).sum(-2)
+            each = [a.reshape(*a.shape[:-1], -1, layout.width).sum(-1, dtype=a.dtype) for a in apart]
+            choice = lanes.namespace(*wide, whole).where
+            return layout.copies * together([choice(whole, a, b) for a, b in zip(wide, each, strict=True)])
 
         if isinstance(whole, jax.Array):
             # Masks and bounds seldom cut through a vector, and looking at each element costs several times as much.
@@ -152,28 +214,26 @@ class Meter:
             whole = whole & (_placed(index, layout.first) % index.dtype.type(layout.width) == 0)
         return (whole | ~on.any(-1)).all(-1)
 
-    def _issued(self, place: np.ndarray, active: np.ndarray, elements: int) -> np.ndarray:
-        """int64 `[C, Q, 2]` requests and lanes."""
+    def _issued(self, place: np.ndarray, active: np.ndarray, elements: int) -> Sequence[np.ndarray]:
+        """`[C, Q]` requests and lanes."""
         _, split = lanes.requests(place, active, self.device.request_lanes)
-        return np.stack([split.any(-1).sum(-1), elements * active.sum(-1)], -1)
+        return split.any(-1).sum(-1), elements * active.sum(-1)
 
-    def _figures(self, place: Array, active: Array, elements: int, every: bool) -> Array:
-        """int64 `[C, Q, F]`."""
-        xp, itemsize = lanes.namespace(place, active), self.memory.dtype.itemsize
+    def _figures(self, place: Array, active: Array, elements: int, every: bool) -> Sequence[Array]:
+        """`[C, Q]` each of the figures."""
+        itemsize = self.memory.dtype.itemsize
         width = elements * itemsize
         addresses = place * place.dtype.type(itemsize)
-        zero = xp.zeros(addresses.shape[:-1], np.int32)
+        zero = np.zeros(addresses.shape[:-1], np.int32)
         taking_part = elements * active.sum(-1, dtype=np.int32)
         if self.memory.space == "local":
             passes = banks.bank_passes(addresses, active, self.device, width=width, kind=kind(self.operation))
             used = self._lines(addresses, active, width, False).bytes_used if every else zero
-            parts = (passes.requests, passes.passes, passes.ideal_passes, used, zero, zero, taking_part, zero)
-        else:
-            touched = self._lines(addresses, active, width, self.operation.updates)
-            used, sectors = touched.bytes_used, touched.sectors
-            l1 = self._l1_passes(addresses, active, width) if every else zero
-            parts = (touched.requests, zero, zero, used, touched.lines, sectors, taking_part, l1)
-        return xp.stack([part.astype(np.int64) for part in parts], -1)
+            return passes.requests, passes.passes, passes.ideal_passes, used, zero, zero, taking_part, zero
+        touched = self._lines(addresses, active, width, self.operation.updates)
+        l1 = self._l1_passes(addresses, active, width) if every else zero
+        used, lines_, sectors = touched.bytes_used, touched.lines, touched.sectors
+        return touched.requests, zero, zero, used, lines_, sectors, taking_part, l1
 
     def _l1_passes(self, addresses: Array, active: Array, width: int) -> Array:
         """Passes of the L1 for requests to global memory: of its tags or of its banks, whichever take longer."""

@@ -184,7 +184,7 @@ class Counting(Observer):
         if observed.by_form:
             self._add("figures", place, observed.tabulated())
         elif self.drawn is None:
-            self._add("figures", place, observed.by_lanes().sum(0))
+            self._add("figures", place, observed.all_by_lanes())
         else:
             figures = observed.by_lanes(self.drawn.groups)
             self._add("groups", place, jnp.where(self.drawn.present[:, None], figures, np.int64(0)))

@@ -18,6 +18,8 @@ from xeemu.knowledge.expressions import Axis, Expression, TooLarge
 from xeemu.knowledge.periodicity import Box, Progressions
 
 _MOST_ELEMENTS = 1 << 22
+# Accesses whose footprints are kept: those of the reports that somebody works with.
+_MOST_KEPT = 1 << 6
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +55,7 @@ def of_memory(
       At most so many bytes; None if not even that is known.
     """
     memory, groups = operations[0].place.memory, max(taken.geometry.groups, 1)
-    touched = _touched(operations, taken)
+    touched = _touched(tuple(operations), taken)
     if touched is not None:
         pieces = np.unique(touched.bytes // piece_bytes)
         # Of accesses that are all out of bounds nothing lies between.
@@ -72,7 +74,7 @@ class _Touched:
     """What some accesses to a memory touch.
 
     Attributes:
-      bytes: int64 addresses that a group in the middle of the launch touches.
+      bytes: int64 addresses that a group in the middle of the launch touches, each once, in order.
       low, high: the least and the greatest address of the launch.
       groups: groups that touch different places.
       passes: as in `Footprint`.
@@ -85,8 +87,12 @@ class _Touched:
     passes: int
 
 
-def _touched(operations: Sequence[Operation], taken: Census) -> _Touched | None:
-    """What is known of accesses before the run; None if something is not."""
+@functools.lru_cache(maxsize=_MOST_KEPT)
+def _touched(operations: tuple[Operation, ...], taken: Census) -> _Touched | None:
+    """What is known of accesses before the run; None if something is not.
+
+    A report asks for the same several times, with and without each change that is tried.
+    """
     indices = [addresses.linear_index(operation) for operation in operations]
     masks = [addresses.lane_mask(operation, taken.tree) for operation in operations]
     known = all(e.known for e in (*indices, *masks)) and all(o.frame.certain for o in operations)
@@ -116,7 +122,7 @@ def _touched(operations: Sequence[Operation], taken: Census) -> _Touched | None:
     passes = min(
         _passes(box, index, groups) for o, index in zip(operations, indices, strict=True) for box in o.frame.boxes
     )
-    elements = np.concatenate(touched) * size
+    elements = np.unique(np.concatenate(touched)) * size
     return _Touched(elements, max(low, 0) * size, high * size, _points(largest, moving), passes)
 
 

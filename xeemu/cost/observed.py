@@ -62,7 +62,7 @@ class Observed:
         times = self._executions()
         if self.address.known.proved:
             return self._looked_up(times)
-        return lax.cond(self._fits(times), lambda: self._looked_up(times), lambda: self._relocated().by_lanes().sum(0))
+        return lax.cond(self._fits(times), lambda: self._looked_up(times), lambda: self._relocated().all_by_lanes())
 
     def _executions(self) -> jax.Array:
         """int64 `[G]`: whether each group carries out the access."""
@@ -159,14 +159,15 @@ class Observed:
 
     # Lane by lane.
 
-    def by_lanes(self, groups: jax.Array | None = None) -> jax.Array:
-        """int64 `[G, F]` of an execution by each group, or by those with these numbers in the chunk."""
-        index, active = self._index(), self.taken()
-        if groups is not None:
-            index, active = (array if len(array) == 1 else array[groups] for array in (index, active))
+    def all_by_lanes(self) -> jax.Array:
+        """int64 `[F]` of an execution by all groups."""
+        return self.meter.total(self.meter.interleaved(self._index()), self.taken(), self.chunk.count)
+
+    def by_lanes(self, groups: jax.Array) -> jax.Array:
+        """int64 `[g, F]` of an execution by each of the groups with these numbers in the chunk."""
+        index, active = (array if len(array) == 1 else array[groups] for array in (self._index(), self.taken()))
         figures = self.meter.figures(self.meter.interleaved(index), active, False)
-        count = self.chunk.count if groups is None else len(groups)
-        return jnp.broadcast_to(figures, (count, figures.shape[1]))
+        return jnp.broadcast_to(figures, (len(groups), figures.shape[1]))
 
     def elements(self) -> jax.Array:
         """`[G or 1, n or 1]` elements of the memory."""

@@ -2,18 +2,21 @@
 
 Axis legend: `...` any leading axes, R hardware requests of one sub-group instruction, S lanes of one of them.
 
-A function works on NumPy arrays and, traced or not, on JAX arrays. It compares each lane with all others,
-one column at a time: S elementwise operations on the whole array, which XLA fuses into one loop, at a tenth of the cost
-of a sort.
+A function works on NumPy arrays and, traced or not, on JAX arrays. What is said of each lane compares it with all
+others, one column at a time: S elementwise operations on the whole array, which XLA fuses into one loop. What is only
+counted is so on lanes in order: a sorting network is as many elementwise operations, and serves all that is counted.
 """
 
-from collections.abc import Callable
+import functools
+import itertools
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 Array = Any
 """A NumPy array or a JAX array."""
@@ -93,6 +96,62 @@ def rank(active: Array, key: Array) -> Array:
     for j in range(key.shape[-1] - 1):
         count = count + ((key == key[..., j : j + 1]) & (lane > j)).astype(np.uint8)
     return count.astype(np.int32)
+
+
+def different(active: Array, key: Array, *sizes: int) -> list[Array]:
+    """In how many different pieces of so many numbers keys of active lanes lie: for each size int32 `[...]`.
+
+    Args:
+      active: booleans `[..., S]`.
+      key: integers `[..., S]`, at least 0 and below the greatest of their type.
+      sizes: of the pieces.
+    """
+    none = key.dtype.type(np.iinfo(key.dtype).max)
+    shape, size = key.shape[:-1], key.shape[-1]
+    first, *others = _ordered(namespace(active, key).where(active, key, none).reshape(-1, size))
+    bits, most = size.bit_length(), np.int32 if len(sizes) * size.bit_length() < 32 else np.int64
+    # In one number: XLA would put the keys in order for each count anew.
+    ones = [most(1 << (n * bits)) for n in range(len(sizes))]
+    counts = (first != none).astype(most) * most(sum(ones))
+    for before, after in itertools.pairwise((first, *others)):
+        for one, piece in zip(ones, sizes, strict=True):
+            another = (_part(before, piece) != _part(after, piece)) & (after != none)
+            counts = counts + another.astype(most) * one
+    mask = most((1 << bits) - 1)
+    return [(counts >> (n * bits) & mask).astype(np.int32).reshape(shape) for n in range(len(sizes))]
+
+
+def _part(key: Array, size: int) -> Array:
+    """In which piece of `size` numbers keys are. In JAX a division is a dozen operations."""
+    return key // key.dtype.type(size) if size & (size - 1) else key >> key.dtype.type(size.bit_length() - 1)
+
+
+def _ordered(keys: Array) -> Sequence[Array]:
+    """The columns of keys `[n, S]`, each row of them put in order, from the least up."""
+    if isinstance(keys, np.ndarray):
+        return list(np.sort(keys, axis=1).T)
+    columns = [keys[:, j] for j in range(keys.shape[1])]
+    for low, high in _network(len(columns)):
+        a, b = columns[low], columns[high]
+        columns[low], columns[high] = lax.min(a, b), lax.max(a, b)
+    return columns
+
+
+@functools.lru_cache(maxsize=64)
+def _network(size: int) -> tuple[tuple[int, int], ...]:
+    """Pairs of places that in this order are put in order, so that in the end all are (K. E. Batcher, 1968)."""
+    exchanges = []
+    run = 1
+    while run < size:
+        step = run
+        while step:
+            for start in range(step % run, size - step, 2 * step):
+                for low in range(start, min(start + step, size - step)):
+                    if low // (2 * run) == (low + step) // (2 * run):
+                        exchanges.append((low, low + step))
+            step //= 2
+        run *= 2
+    return tuple(exchanges)
 
 
 def repeat(times: int, step: Callable[[Array, Array], Array], state: Array) -> Array:

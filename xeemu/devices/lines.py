@@ -6,6 +6,8 @@ Where a device leaves a figure open (`None`), the documented model is used: a li
 (`sector_bytes`), and one line is looked up per pass (`tag_bank_masks`).
 """
 
+import functools
+import operator
 from typing import NamedTuple
 
 import numpy as np
@@ -66,6 +68,8 @@ def line_counts(
     line_bytes, sector_bytes = _sizes(device, width, alignment)
     address, active = lanes.requests(addresses, active, device.request_lanes)
     address, active = _elements(address, active, width, alignment)
+    if not atomic and device.tag_bank_masks is None:
+        return _merged(address, active, line_bytes, sector_bytes, alignment)
     word, sector, line = address // alignment, address // sector_bytes, address // line_bytes
     # Lanes on one word of an atomic take turns; those of one turn merge as the lanes of a load do.
     turn = (lanes.rank(active, word),) if atomic else ()
@@ -76,6 +80,21 @@ def line_counts(
     tag_passes = _tag_passes(looked_up, line, turn, device) if device.tag_bank_masks else lines
     used = alignment * _count(lanes.first(active, word))
     return LineCounts(requests, lines, sectors, tag_passes, used, sector_bytes * sectors)
+
+
+def _merged(address: Array, active: Array, line_bytes: int, sector_bytes: int, alignment: int) -> LineCounts:
+    """The counts of lanes that merge, where one line is looked up at a time."""
+    sizes = (line_bytes, alignment) if sector_bytes == line_bytes else (line_bytes, alignment, sector_bytes)
+    by_request, *others = lanes.different(active, address, *sizes)
+    requests = _added((by_request > 0).astype(np.int32))
+    lines, words, *apart = map(_added, (by_request, *others))
+    (sectors,) = apart or (lines,)
+    return LineCounts(requests, lines, sectors, lines, alignment * words, sector_bytes * sectors)
+
+
+def _added(each: Array) -> Array:
+    """Numbers `[..., R]` added up. They are few, and XLA fuses additions with what follows, but no sums."""
+    return functools.reduce(operator.add, [each[..., r] for r in range(each.shape[-1])])
 
 
 def _sizes(device: Device, width: int, alignment: int) -> tuple[int, int]:

@@ -33,12 +33,17 @@ def options(program: Program, groups: int, target: Target) -> Mapping[str, Any]:
       groups: the number of work-groups that are emulated.
       target: where it will run.
     """
-    return little(groups * program.geometry.items * _operations(program.body), target)
+    return _LITTLE if is_short(program, groups, target) and _takes_little() else {}
 
 
 def little(operations: int, target: Target) -> Mapping[str, Any]:
     """Options for a computation of so many operations of work-items; none where it takes long."""
     return _LITTLE if operations <= target.short_operations > 0 and _takes_little() else {}
+
+
+def is_short(program: Program, groups: int, target: Target) -> bool:
+    """Whether a program that observers see runs for no longer than it takes to compile; see `options`."""
+    return groups * program.geometry.items * _operations(program.body) <= target.short_operations > 0
 
 
 def _operations(body: Region) -> int:

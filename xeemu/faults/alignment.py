@@ -9,9 +9,13 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 
+import jax
 import numpy as np
+from jax import lax
 
 from xeemu.devices.device import Device
+from xeemu.emission.chunk import Chunk
+from xeemu.emission.observer import Event
 from xeemu.knowledge import constant_folding, expressions
 from xeemu.knowledge.access_tree import Key, Operation
 from xeemu.knowledge.expressions import Expression
@@ -56,6 +60,19 @@ def _is_aligned(operation: Operation, geometry: Geometry) -> bool:
     shape = operation.access.shape
     base, modulus = (np.broadcast_to(part, shape).reshape(-1)[first] for part in (residue.base, residue.modulus))
     return bool(((base == 0) & (modulus == elements)).all())
+
+
+def block_index(event: Event, chunk: Chunk) -> jax.Array:
+    """`[G or 1, n or 1]` which element each lane of a block accesses."""
+    (index,) = event.indices
+    return event.lanes.array(index, chunk)
+
+
+def misaligned(event: Event, operation: Operation, chunk: Chunk) -> jax.Array:
+    """`[G or 1, n or 1]` whether a lane is the first of a sub-group whose block begins where it may not."""
+    index, items = block_index(event, chunk), chunk.geometry.items
+    first = event.items(items) % chunk.geometry.sub_group_size == 0
+    return event.active(items) & first & (lax.rem(index, index.dtype.type(required_elements(operation))) != 0)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -13,8 +13,9 @@ from xeemu.emission.observer import MAX_ITERATIONS
 from xeemu.errors import KernelArgumentError, KernelError, did_you_mean
 from xeemu.faults import alignment, exploration, judgement, proofs, sizes
 from xeemu.faults.exploration import Explored
-from xeemu.faults.findings import Finding, Findings
+from xeemu.faults.findings import FORWARD_PROGRESS, Finding, Findings
 from xeemu.faults.ranges import Ranges
+from xeemu.faults.screening import Screened
 from xeemu.faults.watch import Watch
 from xeemu.faults.watching import Watching
 from xeemu.knowledge import symbolic_execution
@@ -23,7 +24,7 @@ from xeemu.language.kernel import Kernel
 from xeemu.language.linearity import Allocation
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
-from xeemu.launching import calling, fitting, unwritten
+from xeemu.launching import calling, executables, unwritten
 from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
     checked_arguments,
@@ -33,7 +34,7 @@ from xeemu.launching.arguments import (
     own_range,
     scalars,
 )
-from xeemu.launching.fitting import Watched
+from xeemu.launching.executables import Watched
 from xeemu.launching.launch import staged
 from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared, prepare_alone
@@ -197,8 +198,11 @@ class Checked:
           unset: of memories that are not wholly written which elements are not.
         """
         if self.watch.proofs.complete:
-            return fitting.fitted(self.prepared.unwatched).run(given), None
-        outputs, state = self._watched.run(given, [~unset[memory] for memory in self.watch.present])
+            return executables.executable(self.prepared.unwatched).run(given), None
+        present = [~unset[memory] for memory in self.watch.present]
+        if (right := self._screened.run(given, present)) is not None:
+            return right
+        outputs, state = self._watched.run(given, present)
         self._check_ended(state)
         return outputs, state
 
@@ -215,14 +219,24 @@ class Checked:
                 f"a work-group has passed {state['passed']} barriers, more than the {self.watch.most_barriers} that a "
                 "check of so large a launch tells apart; check it with fewer work-groups or iterations"
             )
-        limit = self.watch.max_iterations
-        hint = "if it would in the end, give xe.check more with max_iterations="
-        self.watch.proofs.tree.check_ended(state["exceeded"], limit, hint)
+        self.watch.proofs.tree.check_ended(state["exceeded"], self.watch.max_iterations, self._hint(state["exceeded"]))
+
+    def _hint(self, exceeded: Sequence[bool]) -> str:
+        """What to do about the first loop that was given up."""
+        waiting = {found.sites[0]: found for found in self.known if found.kind == FORWARD_PROGRESS}
+        for op in self.watch.proofs.tree.given_up(exceeded):
+            if (found := waiting.get(source.of_op(op))) is not None:
+                return f"in lockstep it cannot end where work-items of one sub-group wait for each other.\n{found}"
+        return "if it would in the end, give the check more with max_iterations=, or --max-iterations of the command"
 
     @functools.cached_property
     def known(self) -> Findings:
         """The findings that follow from the program alone."""
         return judgement.of_program(self.prepared.program, self.watch)
+
+    @functools.cached_property
+    def _screened(self) -> Screened:
+        return Screened(self.prepared, self.watch)
 
     @functools.cached_property
     def _watched(self) -> Watched:

@@ -22,7 +22,7 @@ from xeemu.emission.bits import bits, bits_of
 from xeemu.emission.buffers import Buffer
 from xeemu.emission.chunk import Chunk
 from xeemu.emission.observer import Event, Observer, Passage, Result
-from xeemu.faults import additions, alignment, batches, initialisation, races
+from xeemu.faults import additions, alignment, batches, initialisation, races, written
 from xeemu.faults.batches import Batch, Kept, Record
 from xeemu.faults.following import Trail
 from xeemu.faults.proofs import Spot
@@ -48,12 +48,11 @@ class Watching(Observer):
     def __init__(self, watch: Watch, chunk: Chunk, state: State):
         self.watch, self.chunk = watch, chunk
         self.max_iterations = watch.max_iterations
-        groups, items = chunk.count, chunk.geometry.items
+        groups = chunk.count
         passed = jnp.zeros(groups, np.int64)
         self.followed = watch.followed
         self.trails = [Trail(following, chunk) for following in watch.proofs.followings]
         self._batches: dict[Allocation, list[Record]] = {memory: [] for memory in watch.memories}
-        copies = {"local": groups, "private": groups * items}
         self._found = {
             **state,
             "own": watch.stamps_of_space("local", groups),
@@ -62,7 +61,7 @@ class Watching(Observer):
             "sub_epochs": [
                 jnp.zeros((groups, watch.parts), np.int64) if watch.parts else passed for _ in watch.memories
             ],
-            "written": [jnp.zeros(m.elements * copies[m.space], bool) for m in watch.initialised[len(watch.present) :]],
+            "written": written.nothing(watch.initialised[len(watch.present) :], chunk),
             "followed": [t.start(found) for t, found in zip(self.trails, state["followed"], strict=True)],
         }
         if watch.proofs.additions is not None:
@@ -174,15 +173,12 @@ class Watching(Observer):
         self._find("beyond", number, event, beyond, lambda at: [at.group, at.item, *map(at.of, components)])
 
     def _check_aligned(self, event: Event, number: int, operation: Operation) -> None:
-        (index,) = (event.lanes.array(component, self.chunk) for component in event.indices)
-        first = event.items(self._items) % self.chunk.geometry.sub_group_size == 0
-        elements = index.dtype.type(alignment.required_elements(operation))
-        misaligned = event.active(self._items) & first & (lax.rem(index, elements) != 0)
+        index = alignment.block_index(event, self.chunk)
+        misaligned = alignment.misaligned(event, operation, self.chunk)
         self._find("misaligned", number, event, misaligned, lambda at: [at.group, at.item, at.of(index)])
 
     def _check_written(self, event: Event, number: int, memory: Allocation) -> None:
         bitmap = self._bitmap(self.watch.initialised.index(memory))
-        missing = event.taken(self._items) & ~bitmap[self._places(event)]
 
         def example(at: "_Lane") -> list[jax.Array]:
             if memory.space == "global":
@@ -194,17 +190,12 @@ class Watching(Observer):
             last = memory.elements - 1 - jnp.argmax(row[::-1])
             return [at.group, at.item, at.of(event.address.index), row.sum(), jnp.argmax(row), last]
 
-        self._find("unwritten", number, event, missing, example)
+        self._find("unwritten", number, event, written.missing(event, bitmap, self.chunk), example)
 
     def _note_written(self, event: Event, memory: int) -> None:
-        bitmap = self._bitmap(memory)
-        shape = (self.chunk.count, event.lanes.count)
-        targets = jnp.broadcast_to(
-            jnp.where(event.taken(self._items), self._places(event), event.address.known.dtype.type(bitmap.size)), shape
-        )
         own = memory - len(self.watch.present)
-        written = bitmap.at[targets.reshape(-1)].set(True, mode="drop")
-        self._put(*(("written", own) if own >= 0 else ("present", memory)), written)
+        after = written.after(event, self._bitmap(memory), self.chunk)
+        self._put(*(("written", own) if own >= 0 else ("present", memory)), after)
 
     def _bitmap(self, memory: int) -> jax.Array:
         """Which elements have been written of a memory by its number."""

@@ -24,7 +24,7 @@ from xeemu.faults.findings import (
 from xeemu.faults.uses import Element, Use, indented
 from xeemu.language.dialect import PYTHON, Dialect
 from xeemu.language.interface import Extent
-from xeemu.language.source import Site, mask_around
+from xeemu.language.source import Site, index_in, mask_around
 from xeemu.plurals import counted
 
 MORE = (
@@ -84,9 +84,12 @@ def out_of_bounds(element: Element, shape: tuple[int, ...], use: Use, count: int
     effect = "gives the poison value" if use.what.endswith("load") else "does nothing"
     explanation = f"Valid is {valid}; such {_article(use.what)} {use.what} {effect} here, and is undefined on hardware."
     dimension = next(d for d, (i, n) in enumerate(zip(element.address, shape, strict=True)) if not 0 <= i < n)
+    written = index_in(use.site, element.memory, use.what, dialect is PYTHON)
+    written = written if written is not None and len(written) == len(shape) else None
     component = "the index" if len(shape) == 1 else f"component {dimension} of the index"
-    mask = dialect.mask.format(condition=dialect.within.format(size=shape[dimension]))
-    advice = f"{mask} for {component} i, or make {element.memory} larger."
+    whose = f" for {component}" if written is None else ""
+    within = dialect.within.format(index=written[dimension] if written else "index", size=shape[dimension])
+    advice = f"{dialect.mask.format(condition=within)}{whose}, or make {element.memory} larger."
     if dialect.unmasked and use.what.endswith("load") and (around := mask_around(use.site, element.memory)):
         advice = f"{dialect.unmasked.format(name=element.memory, **around)}, or make {element.memory} larger."
     if 0 in shape:
@@ -104,8 +107,8 @@ def beyond_extent(extent: Extent, index: int, size: int, use: Use, count: int, d
         f"Valid is 0 to {size - 1}. What lies there is another array's or field's, if anything, and is accessed here; "
         f"{dialect.arithmetic} leaves it undefined."
     )
-    mask = dialect.mask.format(condition=dialect.within.format(size=size))
-    advice = f"{mask} for the index i, or make {extent.name} larger."
+    within = dialect.within.format(index="index", size=size)
+    advice = f"{dialect.mask.format(condition=within)} for the index, or make {extent.name} larger."
     return _single(OUT_OF_BOUNDS, element, used, count, (ERROR, head, explanation, advice))
 
 
@@ -341,9 +344,10 @@ def absent_lane(algorithm: Use, lanes: tuple[int, int], active: bool, use: Use, 
     shown = [f"  {algorithm.what} {algorithm.site}", f"    by {algorithm.item}, which has {there}"]
     shown += use.lines
     explanation = f"What such a lane gives is unspecified in {dialect.standard}; here it is the poison value."
+    beyond = "below 0" if lanes[0] < 0 else f"not below {dialect.lanes}"
     advice = (
-        f"Choose another value where the lane is not below {dialect.lanes}, {dialect.choose}, or mask the use; "
-        "reductions and scans leave out by themselves what is absent."
+        f"Choose another value where the lane is {beyond}, {dialect.choose}, or mask the use; reductions and scans "
+        "leave out by themselves what is absent."
     )
     if not active:
         explanation = (

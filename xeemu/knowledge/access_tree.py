@@ -208,6 +208,9 @@ class AccessTree:
         Raises:
           KernelError: one was; with the hint what to do about it.
         """
-        for op, given_up in zip(self.loops.values(), exceeded, strict=True):
-            if given_up:
-                raise source.kernel_error(f"a loop has not ended after {limit} iterations; {hint}", source.of_op(op))
+        for op in self.given_up(exceeded):
+            raise source.kernel_error(f"a loop has not ended after {limit} iterations; {hint}", source.of_op(op))
+
+    def given_up(self, exceeded: Iterable[bool]) -> list[Op]:
+        """The loops, of those in the order of `loops`, that were given up."""
+        return [op for op, given_up in zip(self.loops.values(), exceeded, strict=True) if given_up]

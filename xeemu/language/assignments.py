@@ -3,6 +3,7 @@
 import ast
 import functools
 import linecache
+from typing import Any
 
 Place = tuple[int | None, ...]
 """First and last line of an expression, first and last column."""
@@ -64,6 +65,24 @@ def given(target: ast.expr, value: ast.expr, call: Place) -> str | None:
     calls = (node for node in ast.walk(value) if isinstance(node, ast.Call))
     places = ((n.lineno, n.end_lineno, n.col_offset, n.end_col_offset) for n in calls)
     return target.id if any(place == call for place in places) else None
+
+
+def stored(file: str, line: int) -> tuple[str, str, str] | None:
+    """What a line `m[i] = x` or `m[i] += x` assigns to, as texts: the memory, the index, the value; None of others."""
+    for statement in statements_of(file):
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
+        if isinstance(target, ast.Subscript) and statement.lineno <= line <= (statement.end_lineno or line):
+            value: Any = getattr(statement, "value", None)
+            if isinstance(statement, ast.AugAssign):
+                value = ast.BinOp(target, statement.op, value)
+            index = ", ".join(map(ast.unparse, parts_of(target.slice)))
+            return ast.unparse(target.value), index, ast.unparse(value)
+    return None
+
+
+def parts_of(index: ast.expr) -> list[ast.expr]:
+    """The components of an index, one for each dimension."""
+    return list(index.elts) if isinstance(index, ast.Tuple) else [index]
 
 
 def statements_of(file: str) -> tuple[ast.stmt, ...]:

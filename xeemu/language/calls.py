@@ -54,7 +54,10 @@ def refused(error: TypeError) -> KernelError | None:
     why = why.replace("missing", "is missing").replace("got", "has got")
     if found[3]:
         why = f"has no option {found[3]!r}{_meant(found[3], [p.name for p in parameters])}"
-    return KernelError(f"{call} {why}; write {call}({_written(parameters)})\n  at {source.of_raised(error)}")
+    written = f"{call}({_written(parameters)})"
+    if cls is AtomicTo and _ELSEWHERE.get(found[3], found[3]) in ("order", "scope"):
+        written = f"{owner.partition('[')[0]}(order=..., scope=...)[i].{found[2]}({_written(parameters)})"
+    return KernelError(f"{call} {why}; write {written}\n  at {source.of_raised(error)}")
 
 
 def _variable(error: TypeError) -> str:

@@ -21,9 +21,7 @@ def instead(raised: TracebackType) -> str | None:
     Args:
       raised: the entry of the user's line in the traceback.
     """
-    told = (
-        _of_call(node, raised.tb_frame) if isinstance(node, ast.Call) else _of_truth(node) for node in _around(raised)
-    )
+    told = (_of_node(node, raised.tb_frame) for node in _around(raised))
     return next((text for text in told if text), None)
 
 
@@ -45,7 +43,7 @@ def function_of_call(raised: TracebackType) -> str | None:
 
 
 def _around(raised: TracebackType) -> Iterator[ast.expr]:
-    """The call that raised, and the expressions around it of which Python takes the truth, the innermost first."""
+    """The call or element that raised, and what is around it of which Python takes the truth, the innermost first."""
     code = raised.tb_frame.f_code
     positions = itertools.islice(code.co_positions(), raised.tb_lasti // 2, None)
     first, last, column, end_column = next(positions, (None,) * 4)
@@ -53,25 +51,43 @@ def _around(raised: TracebackType) -> Iterator[ast.expr]:
     found = []
     for node in _expressions("".join(linecache.getlines(code.co_filename))):
         own, until = (node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)
-        if (own, until) == (start, end) or (own <= start and end <= until and not isinstance(node, ast.Call)):
+        if (own, until) == (start, end) or (own <= start and end <= until and _takes_truth(node)):
             found.append((own, (-until[0], -until[1]), node))
     return (node for _, _, node in sorted(found, key=lambda one: one[:2], reverse=True))
 
 
 @functools.lru_cache(maxsize=16)
 def _expressions(text: str) -> tuple[ast.expr, ...]:
-    """The calls of a file, and what takes the truth of its operands; none if it is no Python."""
+    """The calls and elements of a file, and what takes the truth of its operands; none if it is no Python."""
     try:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError):
         return ()
     expressions = (node for node in nodes if isinstance(node, ast.expr))
-    return tuple(node for node in expressions if isinstance(node, ast.Call) or _takes_truth(node))
+    return tuple(node for node in expressions if isinstance(node, ast.Call | ast.Subscript) or _takes_truth(node))
 
 
 def _takes_truth(node: ast.expr) -> bool:
     chained = isinstance(node, ast.Compare) and len(node.ops) > 1
     return chained or isinstance(node, ast.BoolOp) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
+
+
+def _of_node(node: ast.expr, frame: FrameType) -> str | None:
+    if isinstance(node, ast.Call):
+        return _of_call(node, frame)
+    return _of_element(node, frame) if isinstance(node, ast.Subscript) else _of_truth(node)
+
+
+def _of_element(node: ast.Subscript, frame: FrameType) -> str | None:
+    """What is written for an element of a list or tuple, of which the number is an array."""
+    name, index = ast.unparse(node.value), ast.unparse(node.slice)
+    held = {**frame.f_globals, **frame.f_locals}.get(name)
+    if not isinstance(held, list | tuple):
+        return None
+    return (
+        f"{name} is a {type(held).__name__} of Python, of which an element is chosen as the kernel is traced: pass "
+        f"np.asarray({name}) to the launch, or write jnp.asarray({name})[{index}]"
+    )
 
 
 def _of_truth(node: ast.expr) -> str:

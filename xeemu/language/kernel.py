@@ -71,6 +71,7 @@ class Kernel:
                 f"values as keyword-only ones\n  at {source.of_function(self.function.__code__)}"
             )
 
+    @public.boundary
     def __call__(self, wg: WorkGroup, *arrays: Any, **static: Any) -> Any:
         """Calls the kernel as a device function of another one."""
         if not isinstance(wg, WorkGroup):
@@ -123,7 +124,7 @@ class Kernel:
     def with_leaves(self, arguments: Sequence[Any]) -> tuple["Kernel", Sequence[Any]]:
         """The kernel of the leaves of its arguments, and these; kernel and arguments themselves if none is a pytree.
 
-        A list or tuple of numbers is taken for an array in the making, not for a pytree.
+        A list of numbers is taken for an array in the making, not for a pytree.
         """
         if self.interface is not None or len(arguments) != len(self.parameters):
             return self, arguments
@@ -200,8 +201,7 @@ class Kernel:
 
 
 def _is_no_tree(x: Any) -> bool:
-    numbers = isinstance(x, list | tuple) and len(x) > 0 and all(isinstance(n, bool | int | float) for n in x)
-    return x is None or (numbers and type(x) in (list, tuple))
+    return x is None or (type(x) is list and len(x) > 0 and all(isinstance(n, bool | int | float) for n in x))
 
 
 def _check_hashable(kernel: str, name: str, value: Any) -> None:

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.language import divergence, operands, primitives, source, spelling
+from xeemu.language import assignments, divergence, operands, primitives, source, spelling
 from xeemu.language.orders import LOAD_ORDERS, ORDERS, SCOPES, STORE_ORDERS, Ordering
 from xeemu.language.primitives import Access
 
@@ -181,9 +181,11 @@ class Memory:
         return Atomics(self, _RELAXED)
 
     def __setitem__(self, index: Any, x: Any) -> NoReturn:
+        site = source.of_caller()
+        memory, i, value = assignments.stored(site.file, site.line) or (self.name, "i", "value")
         raise source.kernel_error(
-            f"{self.name}[...] = x changes a memory in place, which a pure function cannot; "
-            f"write {self.name} = {self.name}.at[...].set(x)"
+            f"{memory}[{i}] is assigned to, which changes a memory in place, as a pure function cannot; write "
+            f"{memory} = {memory}.at[{i}].set({value})"
         )
 
     def __iter__(self) -> NoReturn:

@@ -4,6 +4,7 @@ import dataclasses
 import math
 import operator
 from collections.abc import Sequence
+from typing import Any
 
 from xeemu.errors import NDRangeError
 from xeemu.language import public
@@ -58,6 +59,10 @@ class NDRange:
         made = cls(_turned(global_size), None if local_size is None else _turned(local_size))
         object.__setattr__(made, "_reversed", True)
         return made
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """The same text where IPython or hypothesis shows it."""
+        printer.text(repr(self))
 
     def __repr__(self) -> str:
         sycl = _call("NDRange", self.global_size, self.local_size)

@@ -2,19 +2,28 @@
 
 import os
 import re
+import sys
 
 # Where IPython says that the code of a cell is: Jupyter names a file that does not exist, by a hash of the text.
 _CELL = re.compile(r"[/\\]ipykernel_\d+[/\\]\d+\.py$|^<ipython-input-")
 
 
 def full_place(file: str, line: int) -> str:
-    """The path, as `from_here` has it, and the line; `cell, line 11` in a cell of a notebook."""
-    return f"cell, line {line}" if is_cell(file) else f"{from_here(file)}:{line}"
+    """The path, as `from_here` has it, and the line; `cell In[3], line 11` in a cell of a notebook."""
+    return f"{_cell(file)}, line {line}" if is_cell(file) else f"{from_here(file)}:{line}"
 
 
 def short_place(file: str, line: int) -> str:
     """The same with the name of the file alone."""
     return full_place(file if is_cell(file) else os.path.basename(file), line)
+
+
+def _cell(file: str) -> str:
+    """A cell by the number that IPython shows beside it; without one where that is not known."""
+    module = sys.modules.get("IPython")
+    shell = module and module.get_ipython()
+    label = shell and getattr(shell.compile, "format_code_name", lambda name: None)(file)
+    return f"cell {label[1]}" if label else "cell"
 
 
 def file_name(file: str) -> str:

@@ -71,6 +71,7 @@ def _checked(called: Callable[P, T], name: str, parameters: Sequence[Parameter],
 
     @functools.wraps(called)
     def checked(*arguments: P.args, **options: P.kwargs) -> T:
+        __tracebackhide__ = True
         if options or len(arguments) not in plain:
             _check_call(name, parameters, arguments[bound:], options)
         return called(*arguments, **options)

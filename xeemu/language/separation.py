@@ -16,6 +16,9 @@ from xeemu.language import source
 from xeemu.language.geometry import Geometry
 from xeemu.language.source import Site
 
+_OF_NUMPY = {"rev": "flip", "dot_general": "dot"}
+"""Operations by JAX's own names for them, as users have them from NumPy."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Mixing:
@@ -115,7 +118,8 @@ class _Walk:
         axes = frozenset().union(*(self._mixed(op, n) for n in range(len(op.operands))))
         if axes:
             collective = ops.of(op).collective and axes == self._wide
-            self.found[Mixing(site, op.name.removeprefix("reduce_"), collective)] = None
+            name = op.name.removeprefix("reduce_")
+            self.found[Mixing(site, _OF_NUMPY.get(name, name), collective)] = None
             self.reductions |= {id(op)} if collective else set()
         if any(self._differs(a) for a in op.used):
             self._differing |= set(op.results)

@@ -6,6 +6,7 @@ import functools
 import itertools
 import linecache
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from types import CodeType, FrameType, TracebackType
@@ -237,6 +238,49 @@ def assigned_name(site: Site, methods: Sequence[str] = ("local", "private")) -> 
         return None
     target = meant[0].targets[0] if isinstance(meant[0], ast.Assign) else meant[0].target
     return target.id if isinstance(target, ast.Name) else None
+
+
+def index_in(site: Site, memory: str, what: str, is_python: bool) -> tuple[str, ...] | None:
+    """The index with which a line accesses a memory, by its components as texts; None if it has none or several.
+
+    Args:
+      site: the line.
+      memory: the name of the memory.
+      what: `load`, `store` or an atomic operation.
+      is_python: the language of the line; of another one only an index of one component is found.
+    """
+    if not is_python:
+        found = set(re.findall(rf"\b{re.escape(memory)}\s*\[([\w\s+\-*/%.()]+)\](?!\s*\[)", site.source))
+        return (found.pop().strip(),) if len(found) == 1 else None
+    statements = (s for s in assignments.statements_of(site.file) if site.line in _lines_of(s))
+    nodes = (node for s in statements for node in ast.walk(s))
+    texts = {_texts(index) for node in nodes if (index := _index(node, memory, what.split()[0])) is not None}
+    return texts.pop() if len(texts) == 1 else None
+
+
+def _index(node: ast.AST, memory: str, what: str) -> ast.expr | None:
+    """The index of a load `m[i]` or `m.load(i)`, of a store `m.at[i]`, or of an atomic operation `m.atomic[i]`."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "load" and node.args:
+        of: ast.expr = node.func.value
+        index, kind = node.args[0], "load"
+    elif isinstance(node, ast.Subscript):
+        of, index, kind = node.value, node.slice, "load"
+        of = of.func if isinstance(of, ast.Call) else of
+        if isinstance(of, ast.Attribute):
+            kind = {"at": "store", "atomic": "atomic"}.get(of.attr, "")
+            of = of.value
+    else:
+        return None
+    return index if kind == what and isinstance(of, ast.Name) and of.id == memory else None
+
+
+def _texts(index: ast.expr) -> tuple[str, ...]:
+    """The components of an index, each as it may stand in a comparison."""
+    plain = (ast.Name, ast.BinOp, ast.Subscript, ast.Call, ast.Attribute, ast.Constant)
+    bits = (ast.BitAnd, ast.BitOr, ast.BitXor)
+    parts = assignments.parts_of(index)
+    loose = [not isinstance(p, plain) or (isinstance(p, ast.BinOp) and isinstance(p.op, bits)) for p in parts]
+    return tuple(f"({ast.unparse(p)})" if more else ast.unparse(p) for p, more in zip(parts, loose, strict=True))
 
 
 def mask_around(site: Site, memory: str) -> dict[str, str] | None:

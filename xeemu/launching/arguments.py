@@ -125,21 +125,43 @@ def checked_arguments(kernel: Kernel, arguments: Sequence[Any], allowed: Any) ->
 
 
 def _argument(kernel: Kernel, name: str, x: Any, allowed: Any) -> Any:
-    if isinstance(x, allowed) and _is_number(x.dtype):
-        return x
     where = f"argument {name} of kernel {kernel.name}"
+    if isinstance(x, allowed) and _is_number(x.dtype):
+        _check_readable(where, x)
+        return x
     if isinstance(x, bool):
         return np.bool_(x)
     if isinstance(x, int) and not isinstance(x, np.generic) and not -(2**31) <= x < 2**31:
         raise KernelArgumentError(f"{where} is {x}, beyond 32 bits; pass np.int64({x}) or np.uint64({x})")
     if isinstance(x, int | float) and not isinstance(x, np.generic):
         return x
+    if isinstance(x, list) and x and all(isinstance(n, bool | int | float) for n in x):
+        raise KernelArgumentError(
+            f"{where} is a list of numbers; pass np.asarray({name}) for an array of them, or tuple({name}) for so many "
+            "scalars"
+        )
     if not isinstance(x, allowed):
         raise KernelArgumentError(
             f"{where} is {source.called(x)}; pass an array (np.asarray(...)) or a scalar; a static parameter is "
             "keyword-only in the kernel and goes by name"
         )
     raise KernelArgumentError(f"{where} has dtype {x.dtype}; it holds bool, integers or floats of 8 to 64 bits")
+
+
+def _check_readable(where: str, x: Any) -> None:
+    """Refuses arrays of which the elements are not simply there: deleted, masked, or in another byte order."""
+    if isinstance(x, np.ma.MaskedArray):
+        raise KernelArgumentError(f"{where} is a masked array; pass its elements, .filled(value), and its mask")
+    if not x.dtype.isnative:
+        native = x.dtype.newbyteorder("=")
+        raise KernelArgumentError(
+            f"{where} has dtype {x.dtype.str}, in another byte order than this machine's; pass .astype(np.{native})"
+        )
+    if _is_concrete(x.__class__) and x.is_deleted():
+        raise KernelArgumentError(
+            f"{where} is deleted: its memory was given to the result of a call with donate=True, or freed; pass that "
+            "result, or a copy that was made before"
+        )
 
 
 @functools.lru_cache(maxsize=64)
@@ -157,5 +179,8 @@ def scalars(given: Sequence[Any]) -> tuple[Hashable, ...]:
 def outside_jit(what: str, given: list[Any]) -> list[Any]:
     """The arguments of a function whose results are plain values, after the check that they are known."""
     if any(isinstance(a, jax.core.Tracer) for a in given):
-        raise KernelArgumentError(f"{what} gives plain values, so it cannot be part of a jit; call it outside")
+        raise KernelArgumentError(
+            f"{what} gives plain values, so it cannot be part of a jit, a vmap or another transformation of JAX; call "
+            "it outside"
+        )
     return given

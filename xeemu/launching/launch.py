@@ -18,7 +18,16 @@ from xeemu.language import public
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
-from xeemu.launching import calling, cautions, derivatives, fitting, iteration_limits, request, sharding, unwritten
+from xeemu.launching import (
+    calling,
+    derivatives,
+    executables,
+    iteration_limits,
+    kernel_warnings,
+    request,
+    sharding,
+    unwritten,
+)
 from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
     SHAPED,
@@ -28,7 +37,7 @@ from xeemu.launching.arguments import (
     own_range,
     platform_of,
 )
-from xeemu.launching.fitting import Fitted
+from xeemu.launching.executables import Executable
 from xeemu.launching.options import MOST_KEPT, Options
 from xeemu.launching.preparation import Prepared, prepare, traced_program
 from xeemu.launching.request import Request
@@ -125,8 +134,8 @@ class _Call:
     def __init__(self, kernel: Kernel, nd_range: NDRange, asked: Request):
         self._kernel, self._nd_range, self._asked = kernel, nd_range, asked
         self._reached = kernel.reached
-        # Compiled launches are kept, and in the end dropped, by `fitting.fitted`.
-        self._ready: MutableMapping[Hashable, Fitted] = weakref.WeakValueDictionary()
+        # Compiled launches are kept, and in the end dropped, by `executables.executable`.
+        self._ready: MutableMapping[Hashable, Executable] = weakref.WeakValueDictionary()
 
     def __call__(self, *arguments: Any, **static: Any) -> Any:
         bound = self._kernel.bind_static(static)
@@ -146,14 +155,14 @@ class _Call:
         given = checked_arguments(taken, leaves, _ARRAYS)
         prepared = self._prepared(taken, given, bound, donating)
         unwritten.check(prepared.program, (*results_only, *among))
-        cautions.of_launch(prepared.program)
+        kernel_warnings.of_launch(prepared.program)
         if self._asked.seed is None and self._asked.mesh is None and not _is_traced(given):
             if donating:
                 _check_donated(prepared.program, given)
-            fitted = fitting.fitted(prepared)
+            executable = executables.executable(prepared)
             if signature is not None:
-                self._ready[signature] = fitted
-            return _run(fitted, given)
+                self._ready[signature] = executable
+            return _run(executable, given)
         return jax.tree.unflatten(prepared.program.output_tree, self._results(prepared, given))
 
     def _prepared(
@@ -225,12 +234,16 @@ def _is_array(kind: type) -> bool:
     return issubclass(kind, (*_ARRAYS, jax.core.Tracer))
 
 
-def _run(fitted: Fitted, given: Sequence[Any]) -> Any:
-    program = fitted.prepared.program
-    if jax.config.read("jax_enable_x64") == program.wide:
-        return jax.tree.unflatten(program.output_tree, fitted(*given))
-    with jax.enable_x64(program.wide):
-        return jax.tree.unflatten(program.output_tree, fitted(*given))
+def _run(executable: Executable, given: Sequence[Any]) -> Any:
+    program = executable.prepared.program
+    try:
+        if jax.config.read("jax_enable_x64") == program.wide:
+            return jax.tree.unflatten(program.output_tree, executable(*given))
+        with jax.enable_x64(program.wide):
+            return jax.tree.unflatten(program.output_tree, executable(*given))
+    except (RuntimeError, ValueError):
+        checked_arguments(program.kernel, given, _ARRAYS)  # that one was deleted is not looked for in each call
+        raise
 
 
 @public.function

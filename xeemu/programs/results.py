@@ -61,10 +61,11 @@ class Submitted:
     @property
     def time_s(self) -> float | None:
         """The seconds that the launch takes on the modelled device; where addresses depend on data, by a sample."""
-        return self._timed.time_s
+        return self.timed.time_s
 
     @functools.cached_property
-    def _timed(self) -> Report:
+    def timed(self) -> Report:
+        """What tells the time of the launch: an estimate or, where addresses depend on data, a profile of a sample."""
         with contextlib.suppress(Error):
             known = estimate(self.kernel, self.nd_range, device=self.device)(*self.arguments)
             if known.time_s is not None:

@@ -34,7 +34,7 @@ def launches(of: "Submitted", count: int) -> str:
 def result(of: "Result") -> str:
     """All of a run, each part after an empty line."""
     parts = [of.output.rstrip("\n"), "\n".join(_launches(of.submissions)), "\n".join(_arrays(of))]
-    parts += [str(finding) for finding in of.findings]
+    parts += [str(finding) for finding in (*of.findings, *of.leaks)]
     if of.exit_code:
         parts.append(f"main gives {of.exit_code}")
     return "\n\n".join(part for part in parts if part)

@@ -7,6 +7,7 @@ from typing import Any
 
 from xeemu.errors import KernelError
 from xeemu.frontends.cplusplus.options import is_header
+from xeemu.frontends.parsing import foreign
 from xeemu.language.places import from_here
 from xeemu.plurals import counted
 
@@ -17,7 +18,8 @@ _CONVERSION = re.compile(r"no known conversion from '(.+?)' to '(.+?)' for 1st a
 _ADVICE = (
     (
         re.compile(r"cannot assign to return value because function 'operator\[\]' returns a const value"),
-        "an accessor of read_only cannot be written: make it read_write or write_only",
+        "an accessor of read_only cannot be written: make it read_write or write_only; what a kernel captures by value "
+        "is constant in it: write through a pointer of sycl::malloc_shared, or an accessor",
     ),
     (
         re.compile(r"no matching constructor for initialization of '(?:sycl::)?local_accessor<"),
@@ -97,8 +99,8 @@ def _message(diagnostic: Any) -> str:
     text = str(diagnostic.spelling)
     if missing := _MISSING.fullmatch(text):
         return f"{text}; {_of_library(missing[1])}"
-    if absent := _ABSENT.fullmatch(text):
-        return f"{text}; {_of_sycl(absent[1], absent[2])}"
+    if (absent := _ABSENT.fullmatch(text)) and ("did you mean" not in text or absent[2].startswith("sycl::ext")):
+        return f"{text.partition('; did you mean')[0]}; {_of_sycl(absent[1], absent[2])}"
     conversions = filter(None, (_CONVERSION.search(n.spelling) for n in diagnostic.children))
     if _CALLED.search(text) and (first := next(conversions, None)) is not None:
         given = first[1].replace("<>", "<1>")
@@ -107,7 +109,7 @@ def _message(diagnostic: Any) -> str:
             "many dimensions as it has"
         )
     advice = next((told for pattern, told in _ADVICE if pattern.search(text)), None)
-    return text if advice is None else f"{text}; {advice}"
+    return foreign.advised(text, foreign.SYCL) if advice is None else f"{text}; {advice}"
 
 
 def _of_sycl(name: str, scope: str) -> str:

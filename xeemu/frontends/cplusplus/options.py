@@ -30,7 +30,7 @@ def arguments(folder: str, options: Sequence[str], std: str) -> list[str]:
     """clang's arguments for a file in a folder."""
     return [
         *("-x", "c++", f"-std={std}", "-target", "x86_64-unknown-linux-gnu", "-nostdinc", "-nostdinc++"),
-        *("-w", "-ferror-limit=0", "-ftemplate-depth=1024", "-fexceptions", "-fcxx-exceptions"),
+        *("-w", "-fspell-checking", "-ferror-limit=0", "-ftemplate-depth=1024", "-fexceptions", "-fcxx-exceptions"),
         *("-I", folder or os.curdir, *taken(options, _FOR_CLANG, _IGNORED, "of a compiler's"), "-isystem", HEADERS),
     ]
 

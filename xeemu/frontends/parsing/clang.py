@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from xeemu.errors import KernelArgumentError, KernelError
+from xeemu.frontends.parsing import foreign
 from xeemu.frontends.tree import SourceLocation
 from xeemu.language.places import from_here
 from xeemu.plurals import counted
@@ -308,7 +309,7 @@ def _shown(diagnostic: Any, above: str = "") -> str:
         return f"{severity}: {diagnostic.spelling}"
     file = location.file.name
     where = f"{from_here(str(file))}:{location.line}:{location.column}"
-    lines = [f"{where}: {severity}: {diagnostic.spelling}"]
+    lines = [f"{where}: {severity}: {foreign.advised(str(diagnostic.spelling), foreign.OPENCL)}"]
     source = linecache.getline(file, location.line).rstrip("\n")
     if source.strip() and where != above:
         indent = "".join(c if c == "\t" else " " for c in source[: location.column - 1])

@@ -45,7 +45,7 @@ def arguments(folder: str, options: Sequence[str], std: str) -> list[str]:
         *("-x", "cl", f"-cl-std={'CL' if std == 'CL1.0' else std}", "-target", "spir", "-cl-no-stdinc"),
         *("-Xclang", "-fdeclare-opencl-builtins", "-Xclang", "-cl-ext=+all"),
         *_LENIENT,
-        *("-ferror-limit=0", f"-D__OPENCL_VERSION__={number}"),
+        *("-fspell-checking", "-ferror-limit=0", f"-D__OPENCL_VERSION__={number}"),
         *("-include", os.path.join(HEADERS, "opencl.h"), "-I", folder or os.curdir),
         *_known(options),
     ]

@@ -1,4 +1,4 @@
-"""Cautions: what a kernel does here though no hardware does it as it is written, told once, as a warning."""
+"""Kernel warnings: what a kernel does here though no hardware does it as it is written, told once, as a warning."""
 
 import functools
 import warnings

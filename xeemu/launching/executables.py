@@ -1,4 +1,4 @@
-"""Fitting: prepared launches as functions that keep to the bounds of memory, or refuse before anything is allocated."""
+"""Executables: prepared launches as functions that keep to the bounds of memory, or refuse before they allocate."""
 
 import dataclasses
 import functools
@@ -15,14 +15,14 @@ from xeemu.launching.options import MOST_KEPT
 from xeemu.launching.preparation import Prepared, Watch
 from xeemu.launching.threads import Threaded
 
-_MOST_FITTINGS = 4  # One or two do; what does not grow with the chunk is little.
+_MOST_ATTEMPTS = 4  # One or two do; what does not grow with the chunk is little.
 
 _SMALLER = "Launch a part of the work at a time, on the part of the arrays that it needs"
 _DONATE = f"{_SMALLER}; donate=True lets results take the place of arguments that may be lost"
 _LESS_WORK = "; memory_bytes= bounds what is there to work with"
 
 
-class Fitted:
+class Executable:
     """A prepared launch as a function that keeps to the bounds of memory, or refuses before it allocates anything.
 
     What a chunk takes is analysed beforehand, and known once it is compiled: where that is more than the bound, it is
@@ -75,11 +75,11 @@ class Fitted:
                 self.prepared, self._function = whole, fit.function
                 return fit.taken_bytes
         # Each thread works with a group at least: for all of them the bound may be too low.
-        by_threads = _fitting(self.prepared, _by_threads, given)
+        by_threads = _within_bounds(self.prepared, _by_threads, given)
         if by_threads is not None and by_threads.taken_bytes <= self.prepared.options.most_bytes:
             fit = by_threads
         else:
-            fit = _fitting(self.prepared, _alone, given)
+            fit = _within_bounds(self.prepared, _alone, given)
         self.prepared, self._function = fit.prepared, fit.function
         return fit.taken_bytes
 
@@ -120,10 +120,12 @@ def _alone(prepared: Prepared, given: Sequence[Any]) -> _Fit:
 _T = TypeVar("_T", _Fit, _Fit | None)
 
 
-def _fitting(prepared: Prepared, carried_out: Callable[[Prepared, Sequence[Any]], _T], given: Sequence[Any]) -> _T:
+def _within_bounds(
+    prepared: Prepared, carried_out: Callable[[Prepared, Sequence[Any]], _T], given: Sequence[Any]
+) -> _T:
     """A launch with a chunk that fits, or the smallest that was tried."""
     fit, most_bytes = carried_out(prepared, given), prepared.options.most_bytes
-    for _ in range(_MOST_FITTINGS):
+    for _ in range(_MOST_ATTEMPTS):
         if fit is None or fit.taken_bytes <= most_bytes or fit.prepared.cut.least:
             break
         smaller = carried_out(fit.prepared.smaller(most_bytes / fit.taken_bytes), given)
@@ -134,9 +136,9 @@ def _fitting(prepared: Prepared, carried_out: Callable[[Prepared, Sequence[Any]]
 
 
 @functools.lru_cache(maxsize=MOST_KEPT)
-def fitted(prepared: Prepared) -> Fitted:
+def executable(prepared: Prepared) -> Executable:
     """A prepared launch as a function, which is compiled once."""
-    return Fitted(prepared)
+    return Executable(prepared)
 
 
 def _whole(prepared: Prepared) -> Prepared | None:

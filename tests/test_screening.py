@@ -1,0 +1,124 @@
+"""Screening: of long launches it is first seen whether anything may be wrong; what is found then is what it was."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from defects import DEFECTS
+from jax import lax
+
+import xeemu as xe
+from xeemu.emission import effort
+from xeemu.faults import checking
+from xeemu.faults.screening import Screened
+
+ITEMS, GROUP = 256, 32
+ND_RANGE = xe.NDRange(ITEMS, GROUP)
+
+
+@pytest.fixture
+def screened(monkeypatch):
+    """Every launch counts as long; gives for each that was looked at whether it was seen to be right."""
+    seen, run = [], Screened.run
+
+    def noted(self, given, more):
+        seen.append(run(self, given, more))
+        return seen[-1]
+
+    monkeypatch.setattr(effort, "is_short", lambda *_: False)
+    monkeypatch.setattr(Screened, "run", noted)
+    checking._checked.cache_clear()
+    yield seen
+    checking._checked.cache_clear()
+
+
+def told(findings):
+    return sorted((str(finding), finding.count, finding.severity) for finding in findings)
+
+
+@pytest.mark.parametrize("case", [case for case in DEFECTS if not case.refused], ids=lambda case: case.name)
+def test_the_same_is_found(case, monkeypatch):
+    checking._checked.cache_clear()
+    outputs, found = case.checked(case.defective)
+    checking._checked.cache_clear()
+    with monkeypatch.context() as patched:
+        patched.setattr(effort, "is_short", lambda *_: False)
+        others, again = case.checked(case.defective)
+    checking._checked.cache_clear()
+    assert told(again) == told(found)
+    for a, b in zip(outputs, others, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@xe.kernel
+def scattered(wg, places, x, out):
+    i = wg.global_id()
+    return out.at[places[i]].set(x[i])
+
+
+@xe.kernel
+def scattered_locally(wg, places, x, out):
+    i, lid = wg.global_id(), wg.local_id()
+    tile = wg.barrier(wg.local(wg.size, jnp.int32).at[places[i] % wg.size].set(x[i]))
+    return out.at[i].set(tile[lid])
+
+
+@xe.kernel
+def halved(wg, places, x, out):
+    """An index between two, whose sum may wrap."""
+    i = wg.global_id()
+    middle = lax.fori_loop(0, 2, lambda _, k: (places[i] + places[k]) // 2, places[i])
+    return out.at[i].set(x[middle])
+
+
+@xe.kernel
+def divided(wg, places, x, out):
+    i = wg.global_id()
+    return out.at[i].set(x[i] // (places[i] + 1))
+
+
+@xe.kernel
+def synchronised(wg, places, x, out):
+    i = wg.global_id()
+    tile = wg.local(wg.size, jnp.int32).at[wg.local_id()].set(x[i])
+    tile = wg.barrier(tile, where=places[i] >= 0)
+    return out.at[i].set(tile[wg.local_id()])
+
+
+RIGHT = np.random.default_rng(0).permutation(ITEMS).astype(np.int32)
+IN_GROUPS = np.concatenate([np.random.default_rng(k).permutation(GROUP) for k in range(ITEMS // GROUP)]).astype(
+    np.int32
+)
+X, OUT = np.arange(ITEMS, dtype=np.int32), np.zeros(ITEMS, np.int32)
+
+
+def with_(places, number, value):
+    return np.where(np.arange(ITEMS) == number, np.int32(value), places)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "right", "wrong", "kinds"),
+    [
+        (scattered, RIGHT, with_(RIGHT, 7, RIGHT[200]), {"data-race"}),
+        (scattered, RIGHT, with_(RIGHT, 7, ITEMS), {"out-of-bounds"}),
+        (scattered_locally, IN_GROUPS, with_(IN_GROUPS, 7, IN_GROUPS[8]), {"data-race", "uninitialized-read"}),
+        (halved, RIGHT, with_(RIGHT, 7, 2**31 - 1), {"out-of-bounds"}),
+        (divided, RIGHT, with_(RIGHT, 7, -1), {"undefined-arithmetic"}),
+        (synchronised, RIGHT, with_(RIGHT, 7, -1), {"barrier-divergence"}),
+    ],
+    ids=["scattered", "beyond", "locally", "wrapped", "divided", "parted"],
+)
+def test_what_is_right_is_seen_by_less_and_what_is_wrong_is_told(kernel, right, wrong, kinds, screened):
+    outputs, findings = xe.check(kernel, ND_RANGE)(right, X, OUT)
+    assert not findings, str(findings)
+    assert screened[-1] is not None
+    np.testing.assert_array_equal(outputs, xe.launch(kernel, ND_RANGE)(right, X, OUT))
+    _, findings = xe.check(kernel, ND_RANGE)(wrong, X, OUT)
+    assert {finding.kind for finding in findings} == kinds, str(findings)
+    assert screened[-1] is None
+
+
+def test_what_was_wrong_is_watched_at_once_the_next_time(screened):
+    check = xe.check(scattered, ND_RANGE)
+    check(with_(RIGHT, 7, ITEMS), X, OUT)
+    assert not check(RIGHT, X, OUT)[1]
+    assert screened == [None, None]

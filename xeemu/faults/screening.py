@@ -1,0 +1,206 @@
+"""Screening: whether anything may be wrong in a run, told sooner than what it is.
+
+To say what is wrong, who did it and where takes several scatters of 64 bits for each access (see `watching`). That
+nothing is wrong is often seen by less: no index is out of bounds, no operation has gone wrong whatever becomes of it,
+and no element is stored to twice, whoever did it. Where that does not hold nothing is known, and the run is watched.
+
+Axis legend: G work-groups of a chunk, L work-items of a group, n elements of an access that take part in a group.
+"""
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from xeemu.emission import effort, positions
+from xeemu.emission.chunk import Chunk
+from xeemu.emission.items import as_value
+from xeemu.emission.observer import Event, Observer, Passage, Result
+from xeemu.emission.values import Emitted
+from xeemu.faults import alignment, initialisation, written
+from xeemu.faults.following import Following
+from xeemu.faults.proofs import Spot
+from xeemu.faults.watch import State, Watch
+from xeemu.knowledge.access_tree import Operation
+from xeemu.knowledge.analysis import Plan
+from xeemu.launching.executables import Watched
+from xeemu.launching.preparation import Prepared
+
+
+class Screened:
+    """A prepared launch that is screened, as long as nothing may have been wrong in a run.
+
+    Args:
+      prepared: the launch.
+      watch: what there is to watch in it.
+    """
+
+    def __init__(self, prepared: Prepared, watch: Watch):
+        self._watch = watch
+        self._doubtful = not _is_worth_while(prepared, watch)
+        self._watched = Watched(prepared, functools.partial(Screening, watch), functools.partial(zeros, watch))
+
+    def run(self, given: Sequence[Any], more: Sequence[Any]) -> tuple[list[np.ndarray], State] | None:
+        """The kernel's outputs, and the state in which nothing was found, see `Watch.zeros`.
+
+        None if something may be wrong, in this run or in one before.
+        """
+        if self._doubtful:
+            return None
+        outputs, state = self._watched.run(given, more)
+        self._doubtful = bool(state["doubt"])
+        return None if self._doubtful else (outputs, self._nothing)
+
+    @functools.cached_property
+    def _nothing(self) -> State:
+        with jax.enable_x64(True):
+            shapes = jax.eval_shape(self._watch.zeros)
+        # Who has used which element, nobody asks for.
+        found = {kind: shape for kind, shape in shapes.items() if kind not in ("shared", "present")}
+        nothing: State = jax.tree.map(lambda a: np.zeros(a.shape, a.dtype), found)
+        return nothing
+
+
+def _is_worth_while(prepared: Prepared, watch: Watch) -> bool:
+    """Whether a launch is long enough to be compiled once more, and less tells that it is right."""
+    short = effort.is_short(prepared.program, prepared.cut.groups, prepared.options.target)
+    stores = all(spot.place.op == "store" for spot in watch.spots)
+    return not short and stores and watch.proofs.additions is None
+
+
+def zeros(watch: Watch, *present: jax.Array) -> State:
+    """The state before the first chunk.
+
+    Args:
+      watch: what there is to watch.
+      present: as of `Watch.zeros`.
+
+    Keys:
+      doubt: whether anything may be wrong.
+      stored: for each global memory of which stores are watched how often each element was stored to, int32.
+      present: for each memory of `present` which elements have been written by then.
+    """
+    remote = [memory for memory in watch.memories if memory.space == "global"]
+    return {
+        "doubt": jnp.zeros((), bool),
+        "stored": [jnp.zeros(memory.elements, np.int32) for memory in remote],
+        "present": list(present),
+    }
+
+
+class Screening(Observer):
+    """Looks whether anything may be wrong in one chunk of work-groups.
+
+    Attributes:
+      state: see `zeros`; and of the chunk `own`, the same as `stored` of local memories, and `written`, what was
+        written of those that are not global.
+    """
+
+    watches = True
+
+    def __init__(self, watch: Watch, chunk: Chunk, state: State):
+        self.watch, self.chunk = watch, chunk
+        self.max_iterations = watch.max_iterations
+        self._sources = [(following, following.sources) for following in watch.proofs.followings]
+        self.followed = frozenset(key for _, sources in self._sources for key in sources)
+        local = [memory for memory in watch.memories if memory.space == "local"]
+        self.state = {
+            **state,
+            "own": [jnp.zeros(chunk.count * memory.elements, np.int32) for memory in local],
+            "written": written.nothing(watch.initialised[len(watch.present) :], chunk),
+        }
+
+    def close(self) -> State:
+        """The state for the next chunk."""
+        return {kind: self.state[kind] for kind in ("doubt", "stored", "present")}
+
+    def on_access(self, event: Event, chunk: Chunk) -> None:
+        operation = next(iter(self.watch.proofs.operations.get((event.plan, event.number), ())), None)
+        if operation is None or not event.lanes.count:
+            return
+        if operation.key in self.watch.proofs.bounds and event.address.inside is not None:
+            self._doubt(event.active(self._items) & ~event.address.inside)
+        if operation.key in self.watch.proofs.blocks:
+            self._doubt(alignment.misaligned(event, operation, chunk))
+        if not event.buffer.elements:
+            return
+        memory = operation.place.memory
+        if memory in self.watch.initialised:
+            self._look_at_written(event, operation, self.watch.initialised.index(memory))
+        if Spot.of(operation) in self.watch.spots:
+            self._count(event, operation)
+
+    def on_result(self, result: Result, chunk: Chunk) -> None:
+        for following, sources in self._sources:
+            if (result.plan, result.number) in sources:
+                self._look_at(result, following)
+
+    def on_barrier(self, passage: Passage, chunk: Chunk) -> None:
+        if (passage.plan, passage.number) not in self.watch.barriers or passage.mask is None:
+            return
+        mask = passage.mask.array(chunk)
+        reached = mask.reshape(chunk.count if passage.mask.known.varying else 1, -1)
+        reached = jnp.broadcast_to(reached, (reached.shape[0], self._items))
+        parted = reached.any(1) & ~reached.all(1)
+        self._doubt(parted if passage.running is None else parted & passage.running)
+
+    def on_limit(self, plan: Plan, number: int, exceeded: jax.Array, chunk: Chunk) -> None:
+        self._doubt(exceeded)
+
+    def _doubt(self, wrong: jax.Array) -> None:
+        self.state = {**self.state, "doubt": self.state["doubt"] | wrong.any()}
+
+    def _look_at_written(self, event: Event, operation: Operation, number: int) -> None:
+        own = number - len(self.watch.present)
+        kind, place = ("written", own) if own >= 0 else ("present", number)
+        before = self.state[kind][place]
+        if operation.key in self.watch.proofs.unwritten:
+            self._doubt(written.missing(event, before, self.chunk))
+        if initialisation.writes(operation):
+            self._put(kind, place, written.after(event, before, self.chunk))
+
+    def _look_at(self, result: Result, following: Following) -> None:
+        """Looks whether an operation goes wrong, of which what it is given is right."""
+        number = following.numbers[result.plan, result.number]
+        values = [_array(as_value(item), self.chunk) for item in result.operands]
+        found = _array(as_value(result.results[0]), self.chunk)
+        found = jnp.broadcast_to(found, (max(a.shape[0] for a in (*values, found)), *found.shape[1:]))
+        values = [value.reshape(-1, *[1] * (found.ndim - 1)) if value.ndim == 1 else value for value in values]
+        mark = following.rule.mark(result.op, number, values, [None] * len(values), found, None)
+        if mark is not None:
+            running = jnp.ones(1, bool) if result.running is None else result.running
+            self._doubt(mark.marked.reshape(mark.marked.shape[0], -1) & running[:, None])
+
+    def _count(self, event: Event, operation: Operation) -> None:
+        """Counts who stores to each element, and doubts where it is more than one."""
+        memory, chunk = operation.place.memory, self.chunk
+        kind = "stored" if memory.space == "global" else "own"
+        alike = [other for other in self.watch.memories if (other.space == "global") == (kind == "stored")]
+        number, shape = alike.index(memory), (chunk.count, event.lanes.count)
+        places = jnp.broadcast_to(positions.places(event.buffer, event.address.index, event.lanes, chunk), shape)
+        taken = jnp.broadcast_to(event.taken(self._items), shape)
+        # By a scalar index all work-items of a group store to one element.
+        times = np.int32(1 if event.lanes.shape or self._items == 1 else 2)
+        before = self.state[kind][number]
+        target = jnp.where(taken, places, places.dtype.type(before.size)).reshape(-1)
+        after = before.at[target].add(times, mode="drop")
+        self._put(kind, number, after)
+        self._doubt(taken & (after[places] > 1))
+
+    @property
+    def _items(self) -> int:
+        return self.chunk.geometry.items
+
+    def _put(self, kind: str, number: int, array: jax.Array) -> None:
+        arrays = list(self.state[kind])
+        arrays[number] = array
+        self.state = {**self.state, kind: arrays}
+
+
+def _array(value: Emitted, chunk: Chunk) -> jax.Array:
+    """`[G or 1, ...]`"""
+    array = value.array(chunk)
+    return array if value.known.varying else array[None]
