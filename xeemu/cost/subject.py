@@ -54,6 +54,7 @@ class Subject:
       rows: gives where the neighbours begin that access one memory at some sites; None if that is not known.
       distances: gives how many elements lie between neighbours at some sites, of all that are known.
       parts: into how many parts what a sub-group does could be divided, at most.
+      has_loops: whether these are iterations of loops.
     """
 
     sites: tuple[SiteReport, ...]
@@ -71,6 +72,7 @@ class Subject:
     common: tuple[SiteReport, ...] = ()
     waits: tuple[Waiting, ...] = ()
     parts: float = 1.0
+    has_loops: bool = True
     rows: Callable[[Sequence[SiteReport]], Rows | None] = lambda sites: None
     distances: Callable[[Sequence[SiteReport]], frozenset[int]] = lambda sites: frozenset()
 
