@@ -11,7 +11,6 @@ import xeemu as xe
 from xeemu.cost import costing, footprint
 from xeemu.faults import checking, sizes
 from xeemu.launching import executables, kernel_warnings, launch, preparation
-from xeemu.launching.options import MOST_KEPT, MOST_WATCHED
 
 N = xe.NDRange(256, 64)
 X = np.arange(256, dtype=np.int32)
