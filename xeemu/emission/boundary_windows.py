@@ -229,7 +229,7 @@ def _around(
     target = chunk.target
     if not target.gathers_one_by_one or storage.unit is not None or len(edged.sizes) != len(neighbour.spread):
         return None
-    if chunk.count == chunk.geometry.groups:  # they fuse
+    if chunk.count == chunk.geometry.groups and neighbour.count <= target.windows.fewest_neighbours:
         return None
     sizes = tuple(n + further for n, further in zip(edged.sizes, neighbour.spread, strict=True))
     margins = _margins(neighbour.bounds, storage.shape, sizes)
