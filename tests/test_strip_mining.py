@@ -152,7 +152,7 @@ def test_a_loop_that_fills_a_memory(how, turns):
     ready = on_a_gpu(filling, xe.NDRange(4 * GROUP, GROUP), arguments, static)
     np.testing.assert_array_equal(launches.run(ready, arguments)[0], filled(x, turns, how))
     if turns == 64 and how in ("rows", "rows from the end", "one work-item", "clear", "masked"):
-        assert list(fillings(jax.make_jaxpr(ready.emit)(*arguments).jaxpr)) == [1]
+        assert not list(fillings(jax.make_jaxpr(ready.emit)(*arguments).jaxpr)), "all iterations are one update"
 
 
 def launches_of(kernel, nd_range, arguments):
