@@ -1,5 +1,7 @@
 """Bounds of what data decide: whatever they are, a profile lies between them."""
 
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,6 +9,7 @@ import pytest
 from jax import lax
 
 import xeemu as xe
+from xeemu.cost import figures
 
 F32, N, ELEMENTS = jnp.float32, 2**14, 4096
 
@@ -88,7 +91,9 @@ def test_a_profile_lies_within_the_bounds_of_an_estimate(kernel, device):
         estimated, profiled = both(kernel, data, device)
         least, most = estimated.between_s
         assert estimated.time_s is None
-        assert least <= profiled.time_s <= most
+        assert least <= profiled.time_s <= (most or math.inf)
+        assert set(profiled.missing) <= set(estimated.missing)
+        assert (most is None) == bool(estimated.missing)
         bounded = [pair for pair in zip(estimated.sites, profiled.sites, strict=True) if pair[0].most is not None]
         assert bounded
         for site, counted in bounded:
@@ -104,6 +109,17 @@ def test_a_report_prints_the_most_and_between_what_the_time_lies():
     assert line[3:6] == ["<512", f"<{N}", f"<{N}"]
     assert "     < at most, whatever the data are; the others follow from the source" in text
     assert "between " in both(gather, DATA["apart"], "h200")[0].to_html()
+
+
+def test_without_a_figure_that_the_launch_may_need_there_is_no_most(tmp_path):
+    estimated, _ = both(updated, DATA["apart"], "a770")
+    assert estimated.missing == ("atomics", "group launch")
+    assert (estimated.between_s[1], estimated.limit) == (None, "at least")
+    words = " ".join(str(estimated).split())
+    assert f"time at least {figures.seconds(estimated.between_s[0])}, as data decide" in words
+    assert "without atomics, group launch: a770 has no figure for it" in words
+    estimated.save(tmp_path / "report.json")
+    assert xe.Report.load(tmp_path / "report.json").between_s == estimated.between_s
 
 
 def test_a_loop_that_ends_as_data_decide_has_no_bound():

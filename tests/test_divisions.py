@@ -79,6 +79,30 @@ def _until_small(wg, x, turns):
     return lax.while_loop(lambda carried: wg.any(carried[1] < 8.0), step, (0, jnp.zeros(SIZE)))[1]
 
 
+def _copied_into_a_tile(wg, x, turns):
+    """Each group would need all of the tile."""
+    lid = wg.local_id()
+    tile = wg.local(turns * SIZE, F32)
+    copy = lambda k, tile: tile.at[k * SIZE + lid].set(x[wg.group_id() * SIZE + k * SIZE + lid])  # noqa: E731
+    tile = wg.barrier(lax.fori_loop(0, turns, copy, tile))
+    return lax.fori_loop(0, turns, lambda k, v: jnp.maximum(v * tile[k * SIZE + lid], v), jnp.zeros(SIZE))
+
+
+def _copied_line_by_line(wg, x, turns):
+    lid = wg.local_id()
+    tile = wg.local(turns * SIZE, F32)
+    for k in range(turns):
+        tile = tile.at[k * SIZE + lid].set(x[wg.group_id() * SIZE + k * SIZE + lid])
+    tile = wg.barrier(tile)
+    return sum(tile[(k * SIZE + 3 * lid) % (turns * SIZE)] for k in range(turns))
+
+
+def _taps(wg, x, turns):
+    tile = wg.barrier(wg.local(SIZE, F32).at[wg.local_id()].set(x[wg.global_id()]))
+    tap = lambda k, v: v + tile[(wg.local_id() + k) % SIZE]  # noqa: E731
+    return lax.fori_loop(0, turns, tap, jnp.zeros(SIZE))
+
+
 DIVISIBLE = (_sum, _largest, _written_out, _through_tiles, _with_a_table)
 RECURRENT = (_polynomial, _chase, _steps_of_a_tile, _until_small)
 
@@ -122,6 +146,19 @@ def test_a_small_launch_is_told_no_more_than_the_launch_of_more_groups_gains(bod
 def test_one_work_items_chain_is_not_promised_to_be_cut(body):
     turns = 1 if body is _sum else 64
     assert promised(estimated(body, 1, turns, "h200")) is None
+
+
+@pytest.mark.parametrize("body", [_copied_into_a_tile, _copied_line_by_line, _taps])
+def test_what_fills_local_memory_or_reads_it_is_of_each_group(body):
+    assert promised(estimated(body, 1, 16, "max1550")) is None
+
+
+def test_what_a_line_repeats_without_a_loop_is_not_called_iterations():
+    def text(body):
+        return next(h.text for h in estimated(body, 1, 16, "max1550").hints if h.kind == "small launch")
+
+    assert "share what one line repeats of a work-item" in text(_written_out)
+    assert "share the iterations of a work-item" in text(_sum)
 
 
 @pytest.mark.parametrize("body", [*DIVISIBLE, *RECURRENT])

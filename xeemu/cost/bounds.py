@@ -15,6 +15,7 @@ from xeemu.cost.costs import kind
 from xeemu.cost.counter import Counter, Issued
 from xeemu.cost.counting import Counts
 from xeemu.cost.sites import SiteReport
+from xeemu.cost.timing import Timing
 from xeemu.cost.trials import Launch
 from xeemu.cost.vectors import Vector
 from xeemu.cost.work import Wait
@@ -45,8 +46,21 @@ def of_places(places: Sequence[AccessSite], taken: Census) -> Mapping[AccessSite
     return {place: bounds for place, bounds in found.items() if bounds is not None}
 
 
-def cycles(launch: Launch, bounds: Mapping[AccessSite, Bounds], counts: Counts) -> tuple[float, float] | None:
-    """The least and the most cycles of a launch; None if one of them is not known.
+class Between(NamedTuple):
+    """The cycles between which a launch lies.
+
+    Attributes:
+      least, most: these; the most None where something is missing, which can only take longer.
+      missing: what the launch may use and the device has no figure for, as in a `Timing`.
+    """
+
+    least: float
+    most: float | None
+    missing: tuple[str, ...]
+
+
+def cycles(launch: Launch, bounds: Mapping[AccessSite, Bounds], counts: Counts) -> Between | None:
+    """The least and the most cycles of a launch; None if they are not known.
 
     Args:
       launch: it, with counts that are not known.
@@ -71,8 +85,11 @@ def cycles(launch: Launch, bounds: Mapping[AccessSite, Bounds], counts: Counts) 
             for place, site in launch.sites.items()
         }
         found.append(_timed(launch, sites, *_with(counts, executed, taken), which))
-    least, most_ = found
-    return None if least is None or most_ is None else (min(least, most_), most_)
+    least, most_ = (None if time is None else time.cycles for time in found)
+    if least is None or most_ is None:
+        return None
+    missing = found[-1].missing if found[-1] is not None else ()
+    return Between(min(least, most_), None if missing else most_, missing)
 
 
 # --- Counts ---
@@ -185,7 +202,7 @@ def _with(counts: Counts, executed: Mapping[Plan, int], taken: Census) -> tuple[
 
 def _timed(
     launch: Launch, sites: Mapping[AccessSite, SiteReport], counts: Counts, taken: Census, which: Which
-) -> float | None:
+) -> Timing | None:
     done = execution.of_launch(sites, counts, taken)
     if done.atomics.contention is None:
         atomics = dataclasses.replace(done.atomics, contention=_contention(sites, taken, which))
@@ -195,7 +212,7 @@ def _timed(
         return None
     if which == "most" and work.waits is not None:
         work = dataclasses.replace(work, waits=tuple(_from_afar(wait, sites.values()) for wait in work.waits))
-    return timing.predict(work, taken.device, launch.resident.groups).cycles
+    return timing.predict(work, taken.device, launch.resident.groups)
 
 
 def _from_afar(wait: Wait, sites: Iterable[SiteReport]) -> Wait:

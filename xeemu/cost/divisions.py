@@ -2,7 +2,7 @@
 
 The iterations of a loop that is no recurrence can be divided, and operations of one line that the kernel's own loops
 have written out: those that follow the id of the group. What fills a table, or stands beside such loops, each group
-executes as a whole.
+executes as a whole; so it does what fills its local memory for later, or reads what was filled before.
 """
 
 import collections
@@ -27,6 +27,11 @@ class Divisions:
 
     bodies: Mapping[Plan, float]
     accesses: Mapping[AccessSite, tuple[tuple[float, float], ...]]
+
+    @property
+    def has_loops(self) -> bool:
+        """Whether there are loops whose iterations could be divided; else they are operations of one line."""
+        return any(parts > 1 for parts in self.bodies.values())
 
     @property
     def most(self) -> float:
@@ -77,12 +82,40 @@ class _Sizes:
         around, inside = self.executions[frame.plan], self.executions[inner.plan]
         if not around or not inside or recurrences.is_recurrent(frame.body.ops[inner.number]):
             return 1.0
+        if _is_of_the_group(inner, self.taken):
+            return 1.0
         return max(1.0, inside / around)
 
     def _is_shared(self, loop: Frame) -> bool:
         """Whether each work-group goes through a loop for a part of global memory, or without any."""
         accesses = [o for o in loop.operations() if o.place.memory.space == "global"]
         return not accesses or any(_follows_group(o, self.taken) for o in accesses)
+
+
+def _is_of_the_group(loop: Frame, taken: Census) -> bool:
+    """Whether a loop stores to local memory that others load from, or loads what others have stored there."""
+    inside = {id(operation) for operation in loop.operations()}
+    others = [o for o in taken.tree.root.operations() if id(o) not in inside and o.place.memory.space == "local"]
+    loaded = {o.place.memory for o in others if o.name == "load"}
+    stored = {o.place.memory for o in others if o.name != "load"}
+    return any(o.place.memory in (stored if o.name == "load" else loaded) for o in loop.operations() if not o.updates)
+
+
+def _copies(operation: Operation) -> bool:
+    """Whether what is loaded goes into local memory, or what is stored comes from there, by operations that are written
+    out in the same body as this one."""
+    frame, is_load = operation.frame, operation.name == "load"
+    own = [o for o in frame.steps if isinstance(o, Operation) and o.place.memory.space == "local"]
+    times = collections.Counter(o.place for o in own)
+    local = {id(o.op) for o in own if times[o.place] > 1 and (o.name == "load") != is_load}
+    found = set(operation.op.results if is_load else operation.op.used[1:])
+    for op in frame.body.ops if is_load else reversed(frame.body.ops):
+        met, further = (op.used, op.results) if is_load else (op.results, op.used)
+        if found & set(met):
+            if id(op) in local:
+                return True
+            found |= set(further)
+    return False
 
 
 def _follows_group(operation: Operation, taken: Census) -> bool:
@@ -108,6 +141,6 @@ def _alike(taken: Census) -> Mapping[tuple[Plan, AccessSite], int]:
     on data, which may need one another."""
     found: dict[tuple[Plan, AccessSite], int] = collections.defaultdict(int)
     for operation, *_ in taken.operations.values():
-        if operation.linear_index.known and _follows_group(operation, taken):
+        if operation.linear_index.known and _follows_group(operation, taken) and not _copies(operation):
             found[operation.frame.plan, operation.place] += 1
     return found

@@ -35,7 +35,8 @@ def _small(subject: Subject) -> Iterator[Advice]:
     text = (
         f"{subject.groups} of the {places} work-groups that {subject.device.name} holds at a time, {resident} on each "
         f"of {cores} Xe cores; the rest of the device is idle. Let {_times(spread)} times as many work-groups share "
-        "the iterations of a work-item, none of which needs others."
+        f"{'the iterations' if subject.has_loops else 'what one line repeats'} of a work-item, none of which needs "
+        "others."
     )
     yield Advice("small launch", (), text, Change(spread=spread), minor=True)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from xeemu import documents
-from xeemu.cost import comparison, figures, page, storage, text
+from xeemu.cost import comparison, page, storage, text, timing
 from xeemu.cost.comparison import Comparison
 from xeemu.cost.latency import Waiting
 from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport
@@ -70,8 +70,9 @@ class Report:
 
       time_s: without the overhead of submitting the launch; see `limit`.
       cycles: the same in cycles of the device.
-      between_s: the least and the most that the time may be, where data decide it; None where it is known, or where a
-        loop may go on for ever.
+      between_s: the least and the most that the time may be, where data decide it; the most None where something is
+        missing, which can only take longer. None where the time is known, or where a loop may go on for ever.
+      perhaps_missing: what is missing of these bounds.
       bound: the binding resource.
       occupancy: an `Occupancy`.
       sites: memory operations, in the order of the source.
@@ -127,7 +128,8 @@ class Report:
     not_modelled: tuple[str, ...] = ()
     sampled_groups: int | None = None
     marks: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    between_s: tuple[float, float] | None = None
+    between_s: tuple[float, float | None] | None = None
+    perhaps_missing: tuple[str, ...] = ()
 
     @property
     def lever(self) -> Hint | None:
@@ -139,14 +141,14 @@ class Report:
     def missing(self) -> tuple[str, ...]:
         """What the launch uses and the device has no figure for, so that the time leaves it out: a resource, or `issue
         of` a class of instructions."""
-        return tuple(name for term in self.terms if term.work for name in term.unknown)
+        return tuple(dict.fromkeys((*self.perhaps_missing, *timing.missing(self.terms))))
 
     @property
     def limit(self) -> str:
         """What the time is, apart from the errors of the model: `at least` where something is `missing`, `at most`
-        where it is `overstated`; empty where it is neither, or may be both."""
+        where it is `overstated`; empty where it is neither, or may be both, or lies between two times."""
         if self.time_s is None:
-            return ""
+            return "at least" if self.between_s is not None and self.between_s[1] is None else ""
         more = bool(self.missing or self.understated or self.spill_bytes or self.marks.get("barriers") == ">")
         if self.missing and not self.overstated:
             return "at least"
@@ -177,8 +179,7 @@ class Report:
         documents.write(path, "report", self._relative().to_dict())
 
     def __repr__(self) -> str:
-        time = f"{self.limit} {figures.seconds(self.time_s)}".strip()
-        return f"<Report of {self.kernel} on {self.device}: {time}, bound by {self.bound or '?'}>"
+        return f"<Report of {self.kernel} on {self.device}: {text.duration(self)}, bound by {self.bound or '?'}>"
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Report":

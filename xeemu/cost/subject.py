@@ -52,6 +52,7 @@ class Subject:
       waits: what its sub-groups wait for.
       rows: gives where the neighbours begin that access one memory at some sites; None if that is not known.
       parts: into how many parts what a sub-group does could be divided, at most.
+      has_loops: whether these are iterations of loops.
     """
 
     sites: tuple[SiteReport, ...]
@@ -68,6 +69,7 @@ class Subject:
     common: tuple[SiteReport, ...] = ()
     waits: tuple[Waiting, ...] = ()
     parts: float = 1.0
+    has_loops: bool = True
     rows: Callable[[Sequence[SiteReport]], Rows | None] = lambda sites: None
 
     @property

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from xeemu.cost import bounds, execution, figures, hints, requests, timing
+from xeemu.cost import amounts, bounds, execution, figures, hints, requests, timing
 from xeemu.cost.census import Census
 from xeemu.cost.costs import FIGURES, kind
 from xeemu.cost.counting import Counts, Ledger
@@ -68,7 +68,7 @@ def tabulate(
     time = launch.timing
     terms, atomics = time.terms if time else (), done.atomics
     slm, global_ = LocalTotals.of(sites), GlobalTotals.of(sites)
-    between = None
+    between: _Between = None, ()
     if time and time.cycles is None:
         sites, between = _bounded(launch, counts, ledger.places)
     local, outside = ([s for s in sites if (s.space == "local") is inside] for inside in (True, False))
@@ -88,6 +88,7 @@ def tabulate(
         common=_common(by_place, taken),
         waits=time.waits if time else (),
         parts=launch.divisions.most,
+        has_loops=launch.divisions.has_loops,
         rows=launch.rows,
     )
     return Report(
@@ -104,7 +105,8 @@ def tabulate(
         static={name: _static(value) for name, value in program.static},
         time_s=time.time_s if time else None,
         cycles=time.cycles if time else None,
-        between_s=between,
+        between_s=between[0],
+        perhaps_missing=between[1],
         bound=time.bound if time else None,
         occupancy=resident,
         sites=ordered,
@@ -134,9 +136,11 @@ def tabulate(
     )
 
 
-def _bounded(
-    launch: Launch, counts: Counts, places: Sequence[AccessSite]
-) -> tuple[tuple[SiteReport, ...], tuple[float, float] | None]:
+_Between = tuple[tuple[float, float | None] | None, tuple[str, ...]]
+"""The bounds of a time in seconds, and what is missing of them."""
+
+
+def _bounded(launch: Launch, counts: Counts, places: Sequence[AccessSite]) -> tuple[tuple[SiteReport, ...], _Between]:
     """The sites of a launch with the bounds of those places that were not counted, and the bounds of its time."""
     found, hertz = bounds.of_places(places, launch.taken), launch.taken.device.clock_hz
     sites = tuple(
@@ -145,8 +149,8 @@ def _bounded(
     )
     cycles = bounds.cycles(launch, found, counts)
     if cycles is None or hertz is None:
-        return sites, None
-    return sites, (cycles[0] / hertz, cycles[1] / hertz)
+        return sites, (None, ())
+    return sites, ((cycles.least / hertz, amounts.quotient(cycles.most, hertz)), cycles.missing)
 
 
 def _static(value: Any) -> Any:

@@ -81,7 +81,8 @@ def _verdict(report: "Report") -> list[str]:
 def duration(report: "Report") -> str:
     """How long the launch takes, or between how long, in a few words."""
     if report.between_s is not None:
-        return f"between {seconds(report.between_s[0])} and {seconds(report.between_s[1])}"
+        least, most = report.between_s
+        return f"at least {seconds(least)}" if most is None else f"between {seconds(least)} and {seconds(most)}"
     return f"{report.limit} {seconds(report.time_s)}".strip()
 
 

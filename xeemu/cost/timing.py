@@ -118,6 +118,16 @@ class Timing:
     understated: tuple[str, ...] = ()
     l2_held_bytes: float = 0.0
 
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What the launch uses and the device has no figure for, so that it is left out of the time."""
+        return missing(self.terms)
+
+
+def missing(terms: Sequence[Term]) -> tuple[str, ...]:
+    """What some terms with work leave out, as the device has no figure for it."""
+    return tuple(name for term in terms if term.work for name in term.unknown)
+
 
 def predict(work: Work, device: Device, resident_groups: float | None) -> Timing:
     """Predicts the time of a launch.
