@@ -15,7 +15,7 @@ from jax import lax
 
 import xeemu as xe
 from xeemu import kernels
-from xeemu.cost import census, costing, counting, sampling
+from xeemu.cost import census, costing, costs, counting, sampling
 from xeemu.knowledge import symbolic_execution
 from xeemu.launching.arguments import Description, scalars
 from xeemu.launching.options import Options
@@ -589,6 +589,18 @@ def test_what_is_known_of_many_random_programs_is_what_a_run_counts(program):
 def assert_known_as_counted(program):
     arguments = programs.kernel(program), program.nd_range, program.arguments, {}, programs.DEVICE
     assert_alike(*(_counts(*arguments, blank=blank)[1:] for blank in (False, True)))
+
+
+# --- Sums ---
+
+
+@pytest.mark.parametrize(("shape", "lanes", "elements"), [((500, 8), 32, 1), ((4096, 16), 32, 4), ((3, 1), 1, 1)])
+def test_figures_that_are_added_up_in_one_number_do_not_run_over(shape, lanes, elements):
+    most = [elements * (by_lane * lanes + by_element) for by_lane, by_element in costs._MOST]
+    figures = [np.full(shape, n, np.int32) for n in most]
+    with jax.enable_x64(True):
+        totals = costs._totals(list(map(jnp.asarray, figures)), lanes, elements)
+    np.testing.assert_array_equal(totals, [figure.sum(dtype=np.int64) for figure in figures])
 
 
 # --- Chunks ---

@@ -78,6 +78,7 @@ def of_elements(operand: Emitted, elements: Elements, chunk: Chunk) -> jax.Array
         if parts.others is not None and elements == layout.elements.beside:
             return parts.others
         if not layout.whole:
+            assert np.isin(elements.chosen, layout.elements.chosen).all()
             return columns(parts.chosen, np.searchsorted(layout.elements.chosen, elements.chosen))
     array = operand.array(chunk)
     array = array if operand.known.varying else array[None]

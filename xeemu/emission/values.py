@@ -28,8 +28,7 @@ class Emitted:
       computed: the array that the layout says there is; None for a lane form, and for some elements alone. By item it
         may be one for the groups that share it.
       parts: some elements for themselves, and perhaps the others, if the layout has such.
-      split: the division that gave it, if that was one of a number that is not negative by a known one; of the same
-        groups, so that what is cut to some of them has none.
+      split: the division that gave it, if that was one of a number that is not negative by a known one.
     """
 
     known: Known
