@@ -94,6 +94,12 @@ def _by_one_item(site: SiteReport, subject: Subject) -> SiteReport:
 
 
 def _layout(conflicting: Sequence[SiteReport], sites: Sequence[SiteReport], subject: Subject) -> Advice:
+    if times(conflicting[0]) < _DEGREE and not _is_shown(conflicting[0], subject.device):
+        text = (
+            f"{figures(conflicting[0])} In some executions lanes of a request touch different words of one bank. Let "
+            "lanes of a sub-group touch words of different banks in all of them."
+        )
+        return Advice("bank conflict", tuple(conflicting), text, Change(sites=_ideal(conflicting)))
     remedies = list(_remedies(conflicting[0], sites, subject))
     least = min((remedy.passes for remedy in remedies), default=0)
     before = sum(site.passes or 0 for site in sites)
@@ -104,6 +110,14 @@ def _layout(conflicting: Sequence[SiteReport], sites: Sequence[SiteReport], subj
         return Advice("bank conflict", tuple(conflicting), text, Change(sites=_ideal(conflicting)))
     changed = tuple(zip(sites, best.sites, strict=True))
     return Advice("bank conflict", tuple(conflicting), start + best.text, Change(sites=changed))
+
+
+def _is_shown(site: SiteReport, device: Device) -> bool:
+    """Whether all executions of a site have the conflicts of the one that is shown, so that a layout mends all."""
+    if site.bank_map is None or not site.requests or site.passes is None:
+        return False
+    addresses, active = _shown(site.bank_map)
+    return _passes(addresses, active, site, device, 1) * site.requests == site.passes * len(addresses)
 
 
 def _ideal(sites: Sequence[SiteReport]) -> tuple[tuple[SiteReport, SiteReport], ...]:
