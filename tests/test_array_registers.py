@@ -63,6 +63,68 @@ kernel void in_a_loop(global int *out)
     for (int k = 0; k < 9; ++k) { p[0] = k; p[1] = i; out[i] += p[0] * p[1]; }
 }
 
+kernel void median(global int *out)
+{
+    int i = get_global_id(0), v[9];
+    for (int k = 0; k < 9; k++) v[k] = (i * (k + 3)) % 11;
+    for (int r = 0; r < 9; r++)
+        for (int k = 8; k > 0; k--)
+            if (v[k] < v[k - 1]) { int t = v[k]; v[k] = v[k - 1]; v[k - 1] = t; }
+    out[i] = v[4];
+}
+
+kernel void tile(global float *out, global const float *in)
+{
+    int i = get_global_id(0);
+    float acc[8][8] = {0};
+    for (int k = 0; k < 10; ++k) {
+        float x[8];
+        for (int r = 0; r < 8; ++r) x[r] = in[k * 8 + r];
+        for (int r = 0; r < 8; ++r)
+            for (int c = 0; c < 8; ++c)
+                acc[r][c] += x[r] * x[c] * i;
+    }
+    float t = 0;
+    for (int r = 0; r < 8; ++r)
+        for (int c = 0; c < 8; ++c)
+            t += acc[r][c] * (r - c + 1);
+    out[i] = t;
+}
+
+kernel void inserted(global int *out)
+{
+    int i = get_global_id(0), v[6];
+    for (int k = 0; k < 6; k++) {
+        int x = (i * (k + 3)) % 11, j = k;
+        for (; j > 0 && v[j - 1] > x; j--) v[j] = v[j - 1];
+        v[j] = x;
+    }
+    out[i] = v[3];
+}
+
+kernel void many(global int *out)
+{
+    int i = get_global_id(0), v[100];
+    for (int k = 0; k < 100; k++) v[k] = i + k;
+    out[i] = v[3] + v[99];
+}
+
+kernel void asked(global int *out)
+{
+    int i = get_global_id(0), v[100];
+    #pragma unroll
+    for (int k = 0; k < 100; k++) v[k] = i + k;
+    out[i] = v[3] + v[99];
+}
+
+kernel void asked_not_to(global int *out)
+{
+    int i = get_global_id(0), v[8];
+    #pragma nounroll
+    for (int k = 0; k < 8; k++) v[k] = i + k;
+    out[i] = v[3] + v[7];
+}
+
 void twice(int *p) { p[1] = 2 * p[0]; }
 
 kernel void passed(global int *out) { int i = get_global_id(0), p[2]; p[0] = i; twice(p); out[i] = p[1]; }
@@ -100,6 +162,15 @@ def one_of_two():
     return p[:, 0] + 10 * p[:, 1] + 100 * p[:, 2] + p[ITEMS, ITEMS & 3]
 
 
+def drawn(count):
+    return np.sort(ITEMS[:, None] * np.arange(3, 3 + count) % 11)
+
+
+def tile():
+    products = IN.reshape(10, 8).T @ IN.reshape(10, 8)
+    return (products * (np.arange(8)[:, None] - np.arange(8) + 1)).sum() * ITEMS
+
+
 @pytest.mark.parametrize(
     ("name", "arguments", "expected", "memories"),
     [
@@ -108,6 +179,12 @@ def one_of_two():
         ("called", [np.zeros(64, np.int32)], sums(ITEMS) + sums(2 * ITEMS), []),
         ("one_of_two", [np.zeros(64, np.int32)], one_of_two(), ["p"]),
         ("in_a_loop", [np.zeros(64, np.int32)], 36 * ITEMS, ["p"]),
+        ("median", [np.zeros(64, np.int32)], drawn(9)[:, 4], []),
+        ("tile", [np.zeros(64, np.float32), IN], tile(), []),
+        ("inserted", [np.zeros(64, np.int32)], drawn(6)[:, 3], ["v"]),
+        ("many", [np.zeros(64, np.int32)], 2 * ITEMS + 102, ["v"]),
+        ("asked", [np.zeros(64, np.int32)], 2 * ITEMS + 102, []),
+        ("asked_not_to", [np.zeros(64, np.int32)], 2 * ITEMS + 10, ["v"]),
         ("passed", [np.zeros(64, np.int32)], 2 * ITEMS, ["p"]),
     ],
 )
@@ -123,3 +200,28 @@ def test_results_and_memories(kernels, name, arguments, expected, memories):
 def test_what_is_wrong_with_them_is_still_found(kernels, name, kind):
     _, findings = xe.check(kernels[name], N)(np.zeros(64, np.int32))
     assert [(f.kind, f.memory) for f in findings] == [(kind, "p")]
+
+
+LOOPS = """
+kernel void largest(global const float *a, global float *o, int n)
+{
+    int i = get_global_id(0);
+    float v[9];
+    UNROLL
+    for (int k = 0; k < 9; k++) v[k] = a[i + k * n];
+    float m = v[0];
+    UNROLL
+    for (int k = 1; k < 9; k++) m = fmax(m, v[k]);
+    o[i] = m;
+}
+"""
+
+
+def test_a_loop_over_an_array_costs_what_it_does_written_out():
+    a, o = np.zeros(64 * 9, np.float32), np.zeros(64, np.float32)
+    plain, asked = (
+        xe.estimate(xe.load(LOOPS.replace("UNROLL", pragma))["largest"], N)(a, o, 64)
+        for pragma in ("", "#pragma unroll")
+    )
+    assert [site.memory for site in plain.sites] == ["a", "o"]
+    assert plain.time_s == asked.time_s

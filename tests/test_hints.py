@@ -114,6 +114,41 @@ def test_a_scattered_row_of_words_tells_to_spread_them():
     assert "leave one word free after every 32: the word i + i // 32 in place of i." in hint.text
 
 
+def test_words_that_lie_apart_by_more_in_each_step_are_spread():
+    """No work-item has words of its own in a tree, whose steps go twice as far each time."""
+    (hint,) = give(RUNS, distances=lambda _: frozenset((1, 2, 4, 8)))
+    assert "Leave one word free after every 32: the word i + i // 32 in place of i." in hint.text
+
+
+@xe.kernel(sub_group_size=16)
+def tree(wg, x, out, *, free):
+    """A sum by a tree of 256 work-items over 512 words, of which one is free after so many."""
+
+    def word(i):
+        return i + i // free if free else i
+
+    i, span = wg.local_id(), 1
+    words = wg.local(2 * wg.size + (2 * wg.size // free if free else 0), jnp.float32)
+    for part in range(2):
+        words = words.at[word(i + part * wg.size)].set(x[wg.group_id() * 512 + i + part * wg.size])
+    while span < 2 * wg.size:
+        words, on = wg.barrier(words), i < wg.size // span
+        last, before = word(span * (2 * i + 2) - 1), word(span * (2 * i + 1) - 1)
+        words = words.at[last].set(words.load(last, where=on) + words.load(before, where=on), where=on)
+        span *= 2
+    return out.at[wg.global_id()].set(wg.barrier(words)[word(i)])
+
+
+def test_what_spreading_the_words_of_a_tree_gains_is_what_is_told():
+    arrays = (jax.ShapeDtypeStruct((512 * 64,), np.float32), jax.ShapeDtypeStruct((256 * 64,), np.float32))
+    plain, spread = (
+        xe.estimate(tree, xe.NDRange(256 * 64, 256), device="max1550")(*arrays, free=free) for free in (0, 16)
+    )
+    hint = next(hint for hint in plain.hints if hint.kind == "bank conflict")
+    assert "Leave one word free after every 16" in hint.text
+    assert plain.time_s / spread.time_s == pytest.approx(hint.gain, rel=0.05)
+
+
 def test_a_remedy_is_tried_on_all_accesses_to_a_memory():
     store = site(
         8, "tile", "store", "local", shape=(32, 32), bank_map=drawn(SQUARE, "store"), dtype="float32", passes=N
@@ -256,6 +291,29 @@ def test_private_memory_outside_the_registers():
     (hint,) = give(dataclasses.replace(STRIDED, space="private", memory="h"))
     assert "private memory outside the registers" in hint.text
     assert "Put what is indexed so into local memory" in hint.text
+
+
+KEPT = [
+    site(line, "v", op, "private", lines=N, bytes_used=128 * N, bytes_moved=128 * N, shape=(9,))
+    for line, op in ((4, "store"), (5, "load"))
+]
+
+
+def test_a_private_array_in_memory_is_tried_in_registers():
+    (hint,) = give(*KEPT, free_bytes=100)
+    assert (hint.kind, hint.sites) == ("private array", tuple(KEPT))
+    assert hint.text.startswith("Array v of each work-item lies in memory, since its elements are chosen by numbers")
+    assert f"not constants: {2 * N} requests." in hint.text
+    assert "written out: for k in range(n), a loop of Python's own." in hint.text
+    (change,) = changes(*KEPT, free_bytes=100)
+    assert [(after.requests, after.bytes_moved) for _, after in change.sites] == [(0, 0)] * 2
+    assert give(*KEPT, gain=1.01) == ()
+
+
+def test_a_private_array_that_the_registers_do_not_hold_is_not_tried():
+    (hint,) = give(*KEPT, free_bytes=32)
+    assert hint.gain is None
+    assert "Its 36 bytes are more than the 32 of registers that a work-item leaves free" in hint.text
 
 
 @pytest.mark.parametrize(

@@ -52,12 +52,84 @@ def met(wg, x, out, *, loads):
     return out.at[i].set(tile[lid])
 
 
-def waited(kernel, loads):
+@xe.kernel(sub_group_size=32)
+def divided(wg, x, out, *, loads):
+    """`//` is a call of several operations, also of a choice between two results."""
+    i = wg.global_id()
+    total = jnp.zeros(wg.size, jnp.float32)
+    for k in range(loads):
+        total += x[(i + k) // 3 + (i - k) % 5]
+    return out.at[i].set(total)
+
+
+@xe.kernel(sub_group_size=32)
+def computed(wg, x, out, *, loads):
+    """Places that nothing tells before the run, but no data either."""
+    i = wg.global_id()
+    return out.at[i].set(sum(x[jnp.sqrt((i + k * STEP).astype(jnp.float32)).astype(jnp.int32)] for k in range(loads)))
+
+
+@xe.kernel(sub_group_size=32)
+def branched(wg, x, out, *, loads):
+    """A branch between two loads in which nothing is accessed."""
+    i, group = wg.global_id(), wg.group_id()
+    total = jnp.zeros(wg.size, jnp.float32)
+    for k in range(loads):
+        step = lax.cond(group == k, lambda: jnp.int32(STEP), lambda: jnp.int32(0))
+        total += x[i + step]
+    return out.at[i].set(total)
+
+
+@xe.kernel(sub_group_size=32)
+def chained(wg, x, out, *, loads):
+    i = wg.global_id()
+    for _ in range(loads - 1):
+        i = x[i].astype(jnp.int32)
+    return out.at[wg.global_id()].set(x[i])
+
+
+@xe.kernel(sub_group_size=32)
+def masked(wg, x, out, *, loads):
+    """Loads by masks that are loaded themselves."""
+    i = wg.global_id()
+    value = x[i]
+    for k in range(1, loads):
+        value = x.load(i + k * STEP, where=value > 0)
+    return out.at[i].set(value)
+
+
+@xe.kernel(sub_group_size=32)
+def parted(wg, x, out, *, loads):
+    """The first group makes all loads, the others one."""
+    i, first = wg.global_id(), wg.group_id() == 0
+    others = [x.load(i + k * STEP, where=jnp.broadcast_to(first, (wg.size,))) for k in range(1, loads)]
+    return out.at[i].set(x[i] + sum(others))
+
+
+@xe.kernel(sub_group_size=32)
+def met_once(wg, x, out, *, loads):
+    """The first group loads before a barrier, the others load nothing."""
+    i, lid, first = wg.global_id(), wg.local_id(), jnp.broadcast_to(wg.group_id() == 0, (wg.size,))
+    total = sum(x.load(i + k * STEP, where=first) for k in range(loads))
+    tile = wg.barrier(wg.local(wg.size, jnp.float32).at[lid].set(total))
+    return out.at[i].set(tile[lid])
+
+
+def of_estimate(kernel, nd_range, device, loads):
+    return xe.estimate(kernel, nd_range, device=device)(X, OUT, loads=loads)
+
+
+def of_profile(kernel, nd_range, device, loads):
+    x, out = np.ones(X.shape, X.dtype), np.zeros(OUT.shape, OUT.dtype)
+    return xe.profile(kernel, nd_range, device=device)(x, out, loads=loads)[1]
+
+
+def waited(kernel, loads, of=of_estimate):
     """The cycles that one sub-group waits for global memory, in latencies of an L2 hit."""
     bare = dict.fromkeys(("alu_latency_cycles", "barrier_latency_cycles", "barrier_cycles_per_sub_group"), 1e-9)
     device = xe.device("h200")
     device = dataclasses.replace(device, **bare, l1_latency_cycles=100, l2_latency_cycles=100, slm_latency_cycles=1e-9)
-    report = xe.estimate(kernel, xe.NDRange(GROUPS * SIZE, SIZE), device=device)(X, OUT, loads=loads)
+    report = of(kernel, xe.NDRange(GROUPS * SIZE, SIZE), device, loads)
     latency = next(term for term in report.terms if term.resource == "latency")
     return latency.work / GROUPS / 100
 
@@ -71,10 +143,26 @@ def waited(kernel, loads):
         pytest.param(looped, 16, 4, id="unrolled by four"),
         pytest.param(awaited, 16, 16, id="whose end is tested"),
         pytest.param(met, 16, 8, id="two between barriers"),
+        pytest.param(met_once, 3, 1 / GROUPS, id="in one of the groups"),
+        pytest.param(divided, 4, 1, id="at places that calls compute"),
+        pytest.param(branched, 4, 1, id="between branches without accesses"),
+        pytest.param(parted, 4, 1, id="all of which one group makes"),
     ],
 )
 def test_a_sub_group_waits_for_the_loads_that_are_under_way_together(kernel, loads, rounds):
     assert waited(kernel, loads) == pytest.approx(rounds, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "loads", "rounds"),
+    [
+        pytest.param(computed, 4, 1, id="at places that are computed of ids"),
+        pytest.param(chained, 3, 3, id="each at a place that the one before gives"),
+        pytest.param(masked, 3, 3, id="each by a mask that the one before gives"),
+    ],
+)
+def test_only_what_was_loaded_is_waited_for_before_a_load(kernel, loads, rounds):
+    assert waited(kernel, loads, of_profile) == pytest.approx(rounds, rel=1e-6)
 
 
 @xe.kernel(sub_group_size=32)

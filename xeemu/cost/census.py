@@ -10,11 +10,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from xeemu.cost import amounts, instructions, tallies
+from xeemu.cost import amounts, instructions, pieces, requests, tallies
 from xeemu.cost.costs import Meter
 from xeemu.cost.counter import Count, Counter, Issued, all_active, has_geometry
+from xeemu.cost.pieces import Pieces
 from xeemu.cost.vectors import Vector
 from xeemu.devices.device import Device
+from xeemu.knowledge import liveness
 from xeemu.knowledge.access_tree import AccessSite, AccessTree, Frame, Key, Operation
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.budget import Budget
@@ -36,7 +38,8 @@ class Census:
       tree: the program.
       device: the modelled device.
       in_registers: private memories that are only indexed by constants, so that they need no memory.
-      operations: the other memory operations, by their key; several of a loop that was walked iteration by iteration.
+      operations: the other memory operations, by their key, without loads that nobody uses, which no compiler issues;
+        several of a loop that was walked iteration by iteration.
       vectors: for each of them the vectors that it is made up of.
       counts: for each of them its count, or None where it has to be counted as the kernel runs.
       issued: of those without a count the requests and their lanes, where at least these are known.
@@ -74,6 +77,33 @@ class Census:
     def places(self) -> tuple[AccessSite, ...]:
         """The memory operations of the source."""
         return tuple(dict.fromkeys(self.place(key) for key in self.operations))
+
+    @functools.cached_property
+    def pieces(self) -> Pieces:
+        """Which loads are under way together."""
+        return pieces.of_tree(self.tree.root, self.in_registers)
+
+    @functools.cached_property
+    def meeting(self) -> Mapping[Key, int]:
+        """How often work-groups execute loads before a barrier in which one of their work-items takes part.
+
+        By the key of the load; of those that not all sub-groups make, where it is known.
+        """
+        some = [
+            key
+            for key, (operation, *_) in self.operations.items()
+            if operation.fetches and operation in self.pieces.awaited and self._is_partial(key)
+        ]
+        counter = Counter(self.tree, self.device, Budget(parts=sum(len(self.operations[key]) for key in some)))
+        found = {key: counter.groups(self.operations[key]) for key in some}
+        return {key: times for key, times in found.items() if times is not None}
+
+    def _is_partial(self, key: Key) -> bool:
+        """Whether it is known that not all sub-groups make an access each time."""
+        count, executions = self.counts[key], self.executions[key[0]]
+        if count is None or executions is None:
+            return False
+        return 0 < count.named("requests") < executions * requests.sub_groups(self.geometry)
 
     def parted(self, key: Key) -> Site:
         """Where in the source work-items part before a section in divergent code."""
@@ -119,7 +149,8 @@ def take(tree: AccessTree, device: Device, blank: bool = False) -> Census:
       blank: whether to leave everything to be counted as the kernel runs.
     """
     in_registers = _in_registers(tree)
-    by_key = _by_key(tree, in_registers)
+    unused = liveness.unused_loads(tree)
+    by_key = _by_key(tree, in_registers, unused)
     by_plan = _by_plan(tree)
     # Each operation is looked at up to four times, each frame once.
     effort = Budget(parts=4 * sum(map(len, by_key.values())) + sum(map(len, by_plan.values())))
@@ -130,7 +161,7 @@ def take(tree: AccessTree, device: Device, blank: bool = False) -> Census:
     tallied, untallied = tallies.of_updates(counter, by_key, blank)
     made_up = {key: counter.vector(operations) for key, operations in by_key.items()}
     counts = {key: None if blank else counter.count(operations, made_up[key]) for key, operations in by_key.items()}
-    sections = instructions.of_sections(tree.root, tree.geometry)
+    sections = instructions.of_sections(tree.root, tree.geometry, unused)
     divergent = {key: parts for key in sections if (parts := _divergent(by_plan[key[0]], key[1]))}
     active = {
         key: None if blank else all_active(counter.active(*part) for part in parts) for key, parts in divergent.items()
@@ -167,10 +198,12 @@ def _in_registers(tree: AccessTree) -> frozenset[Allocation]:
     return frozenset(o.place.memory for o in private) - computed
 
 
-def _by_key(tree: AccessTree, in_registers: frozenset[Allocation]) -> dict[Key, list[Operation]]:
+def _by_key(
+    tree: AccessTree, in_registers: frozenset[Allocation], unused: frozenset[Key]
+) -> dict[Key, list[Operation]]:
     found: dict[Key, list[Operation]] = {}
     for operation in tree.root.operations():
-        if operation.place.memory not in in_registers:
+        if operation.place.memory not in in_registers and operation.key not in unused:
             found.setdefault(operation.key, []).append(operation)
     return found
 

@@ -130,7 +130,9 @@ def _ideal(sites: Sequence[SiteReport]) -> tuple[tuple[SiteReport, SiteReport], 
 def _remedies(worst: SiteReport, sites: Sequence[SiteReport], subject: Subject) -> Iterator[_Remedy]:
     """The layouts that can be tried, those that are easier to write first."""
     device, dialect = subject.device, subject.dialect
-    if (stride := _run(worst)) is not None:
+    stride, changing = _run(worst), len(subject.distances(sites) - {0, 1}) > 1
+    # What is a work-item's own in one step belongs to several in another.
+    if stride is not None and not changing:
         words = f"word {stride} * i + k of work-item i"
         text = (
             f"Each work-item has {stride} elements of {worst.memory} side by side: {words}. Let them lie apart, "
@@ -147,10 +149,11 @@ def _remedies(worst: SiteReport, sites: Sequence[SiteReport], subject: Subject) 
             text = f"Make the pitch of {worst.memory} {odd}; {columns}: {wider}."
             yield _remedy(text, [_laid_out(site, functools.partial(_padded, site, pad), device) for site in sites])
     else:
-        text = (
-            "Let neighbouring work-items touch neighbouring words, or leave one word free after every "
-            f"{device.slm_banks}: the word {dialect.spread.format(banks=device.slm_banks)} in place of i."
+        free = f"one word free after every {device.slm_banks}"
+        start = (
+            f"Leave {free}" if changing else f"Let neighbouring work-items touch neighbouring words, or leave {free}"
         )
+        text = f"{start}: the word {dialect.spread.format(banks=device.slm_banks)} in place of i."
         yield _remedy(text, [_laid_out(site, functools.partial(_spread, device), device) for site in sites])
 
 

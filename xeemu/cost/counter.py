@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from xeemu.cost import multiplicity, requests, vectors
+from xeemu.cost import amounts, multiplicity, requests, vectors
 from xeemu.cost.costs import FIGURES, Meter
 from xeemu.cost.vectors import Vector
 from xeemu.devices.device import Device
@@ -232,6 +232,25 @@ class Counter:
             return Issued(0, 0)
         active = addresses.flat(grid, mask, gauge.operation.access.shape, gauge.chosen)[executed]
         return Issued(*_summed(times, gauge.issued(active)))
+
+    def groups(self, operations: Sequence[Operation]) -> int | None:
+        """Executions of an access by work-groups of which a work-item takes part; None if they are not known."""
+        return amounts.total(map(self._groups, operations))
+
+    def _groups(self, operation: Operation) -> int | None:
+        mask = addresses.lane_mask(operation, self.tree)
+        if not (operation.frame.certain and mask.known):
+            return None
+        parts = self.divided(operation.frame.boxes, functools.partial(self._groups_in_box, operation, mask))
+        return None if parts is None else sum(parts)
+
+    def _groups_in_box(self, operation: Operation, mask: Expression, inside: Progressions) -> int:
+        shape, items = operation.access.shape, math.prod(operation.access.shape)
+        periods = multiplicity.joined(inside, {}, [mask])
+        executed, times, grid = _representatives(inside, periods, operation, items)
+        budget.spend(len(executed) * items / _LOOKED_AT)
+        active = addresses.flat(grid, mask, shape, np.arange(items))[executed]
+        return int(times[active.any(1)].sum())
 
 
 def _periods(inside: Progressions, index: Expression, modulus: int, mask: Expression) -> dict[Axis, int]:

@@ -12,7 +12,7 @@ each element of a work-item, some several. Instructions that access memory are c
 import collections
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import jax
@@ -58,14 +58,19 @@ START = -1
 """The number of a body's section before its first region."""
 
 
-def of_sections(root: Frame, geometry: Geometry) -> dict[Key, Counter]:
+def of_sections(root: Frame, geometry: Geometry, unused: Set[Key] = frozenset()) -> dict[Key, Counter]:
     """The instructions of a sub-group in one execution of each section of the body of each call path.
 
     A section is what stands between two marks of which work-items are active, and named by the number of the first;
     without what inner bodies do. Barriers are counted for each sub-group too, and so is the `CHAIN`.
+
+    Args:
+      root: the kernel.
+      geometry: the sizes of the launch.
+      unused: loads that are not made.
     """
     counted: dict[Key, Counter] = {(frame.plan, START): {} for frame in root.frames()}
-    _Count(geometry, counted).frame(root, {})
+    _Count(geometry, unused, counted).frame(root, {})
     return counted
 
 
@@ -78,6 +83,7 @@ class _Count:
     """
 
     geometry: Geometry
+    unused: Set[Key]
     counted: dict[Key, Counter]
     _sections: dict[Frame, int] = dataclasses.field(default_factory=dict)  # each frame's, as far as it was walked
     _ids: set[tuple[str, int]] = dataclasses.field(default_factory=set)  # those read, each with its dimension
@@ -85,7 +91,8 @@ class _Count:
     def frame(self, frame: Frame, inputs: Mapping[Any, int]) -> None:
         depth = _depth(frame)
         levels: dict[Any, int] = {v: inputs.get(v, depth) for v in frame.body.taken}
-        (fused, taking), needed = _fused(frame.body, frame.plan), word_counts.needed(frame.body, frame.plan)
+        needed = word_counts.needed(frame.body, frame.plan, self.unused)
+        fused, taking = _fused(frame.body, frame.plan, self._carried_out(frame, needed))
         seen: set[Any] = set()
         for number, op in enumerate(frame.body.ops):
             if number in frame.regions:
@@ -97,7 +104,8 @@ class _Count:
             level = depth if pinned and op.operands else level
             levels |= dict.fromkeys(op.results, level)
             key = _key(op)
-            if op.name in ops.ACCESSES and _has_address(op, frame.plan, depth > 0):
+            made = op.name in ops.ACCESSES and (frame.plan, number) not in self.unused
+            if made and _has_address(op, frame.plan, depth > 0):
                 place = (op.operands[0], *ops.indices(op))
                 self._add(frame, {} if place in seen else _ADDRESS, math.inf)
                 seen.add(place)
@@ -117,6 +125,11 @@ class _Count:
             # A kernel reads each id once, and ends.
             self._add(frame, {"address": float(len(self._ids)), "control": 1.0}, math.inf)
         self._add(frame, _overhead(frame), 1)
+
+    def _carried_out(self, frame: Frame, needed: Mapping[Value, int]) -> list[Op]:
+        """The operations of a body that are there for something."""
+        made = ((number, op) for number, op in enumerate(frame.body.ops) if (frame.plan, number) not in self.unused)
+        return [op for _, op in made if op.name in ops.LANGUAGE or op.regions or any(map(needed.get, op.results))]
 
     def _add(self, frame: Frame, instructions: Mapping[str, float], independent: float) -> None:
         """Adds instructions, of which so many need not wait for one another."""
@@ -207,25 +220,25 @@ def _key(op: Op) -> Any:
     return id(op) if op.name in ops.LANGUAGE else (op.name, str(op.attributes), op.regions, operands)
 
 
-def _fused(body: Region, plan: Plan) -> tuple[set[int], set[int]]:
+def _fused(body: Region, plan: Plan, carried_out: Sequence[Op]) -> tuple[set[int], set[int]]:
     """The `id`s of the products that multiply-adds take in, and of the sums that multiply for it, not only shift.
 
     A product is taken in where nothing but sums uses it. A sum takes in one: of two products one is carried out.
     """
-    uses = _uses(body)
-    products = {op.results[0]: op for op in body.ops if _is_product(op) and _is_of_sums(uses[op.results[0]])}
-    for op in body.ops:
+    uses = _uses(carried_out, body.outputs)
+    products = {op.results[0]: op for op in carried_out if _is_product(op) and _is_of_sums(uses[op.results[0]])}
+    for op in carried_out:
         if _is_sum(op) and all(value in products for value in op.operands):
             del products[op.operands[0]]
     multiplying = (user for value, op in products.items() if not _is_shift(op, plan) for user in uses[value])
     return {id(op) for op in products.values()}, {id(user) for user in multiplying}
 
 
-def _uses(body: Region) -> Mapping[Value, list[Op | None]]:
-    """The operations that use each value, None for the body's own results."""
+def _uses(carried_out: Sequence[Op], outputs: Sequence[Value]) -> Mapping[Value, list[Op | None]]:
+    """The operations of a body that use each value, None for the body's own results."""
     uses: dict[Value, list[Op | None]] = collections.defaultdict(list)
-    for op in (*body.ops, None):
-        for value in body.outputs if op is None else op.used:
+    for op in (*carried_out, None):
+        for value in outputs if op is None else op.used:
             if not isinstance(value, Constant):
                 uses[value].append(op)
     return uses

@@ -50,4 +50,5 @@ def _together(wait: Waiting) -> float | None:
     """Loads that a sub-group has under way at a time; None if it is not known."""
     if wait.site is None or not wait.site.requests or not wait.times or wait.cycles_each is None:
         return None
-    return wait.site.requests / wait.times
+    # At a barrier those wait too that load nothing.
+    return max(1.0, wait.site.requests / wait.times)

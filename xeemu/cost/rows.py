@@ -1,4 +1,4 @@
-"""Rows: where neighbours that access a memory begin, and how far apart that is from one access to the next."""
+"""Rows: where neighbours that access a memory begin, how far apart they are, and how far it is to the next access."""
 
 import dataclasses
 import math
@@ -50,6 +50,31 @@ def of_operations(operations: Iterable[Operation], rank: int) -> Rows | None:
         except TooLarge:
             return None
     return Rows(tuple(begins), tuple(sorted(steps - {0}))) if begins else None
+
+
+def distances(operations: Iterable[Operation], rank: int) -> frozenset[int]:
+    """Elements from what a work-item accesses to what its neighbour does, of operations whose places are known.
+
+    Args:
+      operations: the operations; of each the first and the last of its executions are looked at.
+      rank: dimensions of a work-group.
+    """
+    found = set[int]()
+    for operation in operations:
+        index, boxes = operation.linear_index, [box for box in operation.frame.boxes if all(box.values())]
+        if not index.known or len(index.shape) < rank or index.shape[rank - 1] < 2 or not boxes:
+            continue
+        ends = ({a: i[0] for a, i in boxes[0].items()}, {a: i[-1] for a, i in boxes[-1].items()})
+        try:
+            found |= {_distance(_first(index, place), rank) for place in ends}
+        except TooLarge:
+            continue
+    return frozenset(found)
+
+
+def _distance(first: np.ndarray, rank: int) -> int:
+    neighbours = first.reshape(*first.shape[:rank], -1)[(0,) * (rank - 1)][:2, 0]
+    return abs(int(neighbours[1]) - int(neighbours[0]))
 
 
 def _first(index: Expression, place: Mapping[Axis, int]) -> np.ndarray:

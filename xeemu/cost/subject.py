@@ -46,11 +46,13 @@ class Subject:
       dialect: the language of advice.
       group_bytes: bytes that a work-group loads of global memories, each counted once, by memory, where that is known.
       spill_bytes: bytes of a work-item that do not fit its registers.
+      free_bytes: bytes of a work-item's registers that it leaves free; None if that is not known.
       idle: its divergent code.
       common: the memory operations that all work-items of a group do as one, with a value that they have in common; a
         request has one lane then, and none is without work.
       waits: what its sub-groups wait for.
       rows: gives where the neighbours begin that access one memory at some sites; None if that is not known.
+      distances: gives how many elements lie between neighbours at some sites, of all that are known.
       parts: into how many parts what a sub-group does could be divided, at most.
       has_loops: whether these are iterations of loops.
     """
@@ -65,12 +67,14 @@ class Subject:
     dialect: Dialect = PYTHON
     group_bytes: Mapping[str, float] = dataclasses.field(default_factory=dict)
     spill_bytes: int = 0
+    free_bytes: int | None = None
     idle: tuple[Idle, ...] = ()
     common: tuple[SiteReport, ...] = ()
     waits: tuple[Waiting, ...] = ()
     parts: float = 1.0
     has_loops: bool = True
     rows: Callable[[Sequence[SiteReport]], Rows | None] = lambda sites: None
+    distances: Callable[[Sequence[SiteReport]], frozenset[int]] = lambda sites: frozenset()
 
     @property
     def group_size(self) -> int:

@@ -84,12 +84,14 @@ def tabulate(
         dialect=program.kernel.dialect,
         group_bytes=launch.group_bytes,
         spill_bytes=spill or 0,
+        free_bytes=None if there is None else max(0, there - registers),
         idle=_idle(taken),
         common=_common(by_place, taken),
         waits=time.waits if time else (),
         parts=launch.divisions.most,
         has_loops=launch.divisions.has_loops,
         rows=launch.rows,
+        distances=launch.distances,
     )
     return Report(
         kernel=program.kernel.name,

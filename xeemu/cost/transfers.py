@@ -4,6 +4,8 @@ import dataclasses
 import math
 from collections.abc import Iterator, Sequence
 
+import jax.numpy as jnp
+
 from xeemu.cost import amounts, elements
 from xeemu.cost.instructions import UNROLLED
 from xeemu.cost.sites import SiteReport, fewer
@@ -33,7 +35,10 @@ def advice(subject: Subject) -> Iterator[Advice]:
     for space in ("global", "private"):
         for sites in subject.by_memory(space, "load", "store"):
             sites = [site for site in sites if id(site) not in taken]
-            yield from _of_memory(sites, subject)
+            found = list(_of_memory(sites, subject))
+            yield from found
+            if space == "private" and not found:
+                yield _in_memory(sites, subject)
 
 
 def copied_sites(subject: Subject) -> set[int]:
@@ -141,6 +146,24 @@ def _scratch(sites: Sequence[SiteReport], subject: Subject) -> Advice:
         f"index into {site.memory} is computed. Put what is indexed so into local memory, or index it by constants."
     )
     return Advice("uncoalesced", tuple(sites), text, _change(sites, subject))
+
+
+def _in_memory(sites: Sequence[SiteReport], subject: Subject) -> Advice:
+    """What to do about a private array of which all work-items access the same element."""
+    site, free = sites[0], subject.free_bytes
+    size = math.prod(site.shape) * jnp.dtype(site.dtype).itemsize
+    text = (
+        f"Array {site.memory} of each work-item lies in memory, since its elements are chosen by numbers that are not "
+        f"constants: {sum(each.requests or 0 for each in sites)} requests. Let a loop of few iterations choose them, "
+        f"and have it written out: {subject.dialect.written_out}. Where data do, put {site.memory} into local memory."
+    )
+    ordered = tuple(costliest(sites, "requests"))
+    if free is not None and size > free:
+        text += f" Its {size} bytes are more than the {free} of registers that a work-item leaves free: keep fewer."
+        return Advice("private array", ordered, text, None)
+    return Advice(
+        "private array", ordered, text, Change(sites=tuple((s, fewer(s, math.inf)) for s in ordered)), minor=True
+    )
 
 
 def _between_lines(sites: Sequence[SiteReport], subject: Subject) -> Advice:

@@ -5,7 +5,7 @@ A change is told by what it does to the counts of the launch; its work is added 
 
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from xeemu.cost import amounts, divisions, pipes, requests, rows, timing, workload
@@ -18,7 +18,7 @@ from xeemu.cost.timing import Timing
 from xeemu.cost.work import Wait, Work
 from xeemu.cost.workload import Executed, Spill
 from xeemu.devices.occupancy import Occupancy
-from xeemu.knowledge.access_tree import AccessSite
+from xeemu.knowledge.access_tree import AccessSite, Operation
 from xeemu.knowledge.analysis import Plan
 from xeemu.knowledge.budget import Budget
 
@@ -109,9 +109,17 @@ class Launch:
 
     def rows(self, sites: Sequence[SiteReport]) -> Rows | None:
         """The rows of some sites of one memory; None if they are not known."""
+        first = (o for o, *_ in self._operations(sites))
+        return rows.of_operations(first, len(self.taken.geometry.local_range))
+
+    def distances(self, sites: Sequence[SiteReport]) -> frozenset[int]:
+        """Elements from a work-item's to its neighbour's in what is known of some sites."""
+        every = (o for operations in self._operations(sites) for o in operations)
+        return rows.distances(every, len(self.taken.geometry.local_range))
+
+    def _operations(self, sites: Sequence[SiteReport]) -> Iterator[tuple[Operation, ...]]:
         chosen = {id(site) for site in sites}
-        every = (o for o, *_ in self.taken.operations.values() if id(self.sites.get(o.place)) in chosen)
-        return rows.of_operations(every, len(self.taken.geometry.local_range))
+        return (each for each in self.taken.operations.values() if id(self.sites.get(each[0].place)) in chosen)
 
     @functools.cached_property
     def work(self) -> Work | None:

@@ -1,12 +1,12 @@
 """Waiting: how often sub-groups wait for what they load.
 
-Loads that stand in one straight piece of the program, between barriers, loops and branches, are under way together, as
-are those of the iterations of a counted loop without barriers, which compilers unroll by `instructions.UNROLLED`; but
-no more at a time than that, and a load whose address depends on data not before those loads of its piece whose
-addresses do not. A sub-group then waits once for them, which is a *round*, for as long as the slowest of them takes:
-where it misses once in its piece, or in its loop, one round is as long as that; in further rounds those that miss are
-together. More loads so never wait less. For a load before a barrier all sub-groups of the work-group wait, also those
-that have nothing to load.
+The loads of a piece of the program (see `pieces`) are under way together, as are those of the iterations of a counted
+loop without barriers, which compilers unroll by `instructions.UNROLLED`; but no more at a time than that. A sub-group
+then waits once for them, which is a *round*, for as long as the slowest of them takes: where it misses once in its
+piece, or in its loop, one round is as long as that; in further rounds those that miss are together. More loads so never
+wait less. Of loads that not all sub-groups make, those that fewer make are taken to be made by some that make the
+others too. For a load before a barrier all sub-groups of the work-group wait, also those that have nothing to load; in
+a work-group in which none loads, none waits.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,32 +15,16 @@ from typing import NamedTuple
 from xeemu.cost import amounts, instructions, requests
 from xeemu.cost.caches import Misses
 from xeemu.cost.census import Census
+from xeemu.cost.pieces import Piece, waits
 from xeemu.cost.sites import SiteReport
 from xeemu.cost.work import Wait
-from xeemu.knowledge.access_tree import AccessSite, Frame, Meeting, Operation
-from xeemu.language import collectives
+from xeemu.knowledge.access_tree import AccessSite, Frame, Operation
 from xeemu.language.linearity import Allocation
 
 # Atomic updates are made in the L2.
 _UPDATE = Misses(1.0, 0.0)
 # What tells how large the requests of an operation are, of those of its place.
 _SIZES = ("sectors", "passes", "l1_passes")
-
-
-class Piece(NamedTuple):
-    """Loads that are under way together, or in unrolled iterations one after the other.
-
-    Attributes:
-      frame: that they stand in.
-      before: barriers, loops and branches of the frame before them.
-      follows: whether their addresses depend on data.
-      is_local: whether they are of local memory.
-    """
-
-    frame: Frame
-    before: int
-    follows: bool
-    is_local: bool
 
 
 class _Load(NamedTuple):
@@ -101,7 +85,9 @@ def of_launch(
             return None
         sizes = {figure: share[operation.key] for figure, share in parts.items()}
         load = _load(operation, asked, sites[operation.place], sizes, taken)
-        pieces.setdefault(_piece(operation), []).append(load._replace(missed=_missed(operation, taken, missed)))
+        pieces.setdefault(taken.pieces.of[operation], []).append(
+            load._replace(missed=_missed(operation, taken, missed))
+        )
     rounds: dict[AccessSite, list[_Rounds]] = {}
     for piece, loads in pieces.items():
         together, every = _together(piece, loads, taken), sum(load.requests for load in loads)
@@ -170,37 +156,15 @@ def shares(sites: Iterable[AccessSite], taken: Census, figure: str = "requests")
             yield operation, 1 / len(counts) if alike or counted is None else counted / total
 
 
-def _piece(operation: Operation) -> Piece:
-    steps = operation.frame.steps
-    before = steps[: steps.index(operation)]
-    return Piece(
-        frame=operation.frame,
-        before=sum(1 for step in before if isinstance(step, Frame) or _waits(step)),
-        follows=not all(component.known for component in operation.index),
-        is_local=operation.place.memory.space == "local",
-    )
-
-
-def _waits(step: Operation | Meeting) -> bool:
-    return isinstance(step, Meeting) and step.level == collectives.GROUP
-
-
 def _waiting(operation: Operation, times: float, taken: Census) -> float:
     """Sub-groups that wait for each one that loads, of those that execute an operation so many times."""
     count = taken.counts[operation.key]
     loads = count.named("requests") if count is not None else None
-    return max(1.0, times / loads) if loads and _is_awaited(operation) else 1.0
-
-
-def _is_awaited(operation: Operation) -> bool:
-    """Whether a barrier comes after an operation in the body of the program that it stands in.
-
-    Other sub-groups wait there until it is done. Of loops before a barrier, those that some sub-groups go through and
-    others not, it is not known which go side by side.
-    """
-    steps = operation.frame.steps
-    after = steps if operation.frame.kind == "iteration" else steps[steps.index(operation) :]
-    return any(not isinstance(each, Frame) and _waits(each) for each in after)
+    if not loads or operation not in taken.pieces.awaited:
+        return 1.0
+    groups = taken.meeting.get(operation.key)
+    waiting = times if groups is None else groups * requests.sub_groups(taken.geometry)
+    return max(1.0, waiting / loads)
 
 
 def _together(piece: Piece, loads: Sequence[_Load], taken: Census) -> _Rounds:
@@ -257,11 +221,6 @@ def _executed(frame: Frame, taken: Census) -> float:
 
 
 def _unrolled(frame: Frame) -> Frame | None:
-    """The loop in each iteration of which a frame is done, if their number is constant and no barrier is in it."""
-    inner: Frame | None = frame
-    while inner is not None and inner.kind == "call":
-        inner = inner.parent
-    if inner is None or inner.kind != "iteration" or not inner.counted:
-        return None
-    meets = any(_waits(step) for each in inner.frames() for step in each.steps if isinstance(step, Meeting))
-    return None if meets else inner
+    """A loop's body if several iterations are under way together: their number is constant, and no barrier is in it."""
+    meets = any(waits(step) for each in frame.frames() for step in each.steps)
+    return frame if frame.kind == "iteration" and frame.counted and not meets else None

@@ -1,6 +1,6 @@
 """Words: how many 32-bit words of each value of a program are needed; of 64-bit integers only those are computed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import Any
 
 import jax.numpy as jnp
@@ -8,13 +8,19 @@ import jax.numpy as jnp
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import intervals
+from xeemu.knowledge.access_tree import Key
 from xeemu.knowledge.analysis import Plan
 
 
-def needed(body: Region, plan: Plan) -> dict[Any, int]:
+def needed(body: Region, plan: Plan, unused: Set[Key] = frozenset()) -> dict[Any, int]:
     """How many 32-bit words of each value of a body are needed; of what leaves it or goes into a loop, all.
 
     What is not there is not needed. The high word of what is known to fit the low one is no work.
+
+    Args:
+      body: the body.
+      plan: its analysis.
+      unused: loads that are not made.
     """
     found: dict[Any, int] = {}
 
@@ -25,9 +31,10 @@ def needed(body: Region, plan: Plan) -> dict[Any, int]:
 
     for value in body.outputs:
         need(value, 2)
-    for op in reversed(body.ops):
+    for number in range(len(body.ops) - 1, -1, -1):
+        op = body.ops[number]
         result = max((found.get(v, 0) for v in op.results), default=0)
-        if result or _has_effects(op):
+        if (plan, number) not in unused and (result or _has_effects(op)):
             for value, words in _operand_words(op, plan, result):
                 need(value, words)
             for value in op.seen:

@@ -162,7 +162,8 @@ class _Pass:
         if ops.of(op).kind is not Kind.MOVEMENT:
             return BY_ITEM
         setting, layout = self.setting, operands[0].layout
-        if (masked := masked_layouts.of_movement(op, layout, self.plan, setting.dimensions, setting.apart)) is not None:
+        apart = setting.apart and op.results[0] in masked_layouts.moved_later(self.body, self.plan)
+        if (masked := masked_layouts.of_movement(op, layout, self.plan, setting.dimensions, apart)) is not None:
             return masked
         return subgroup_layouts.of_movement(op, operands[0], setting.geometry) if len(operands) == 1 else BY_ITEM
 

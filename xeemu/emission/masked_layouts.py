@@ -13,9 +13,10 @@ from xeemu.emission import hazards, read_modify_write
 from xeemu.emission.layouts import Layout, Masked
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.ir.table import Kind
 from xeemu.knowledge import addressing
 from xeemu.knowledge.addressing import Elements
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Plan, fact
 from xeemu.language.geometry import Geometry
 
 
@@ -68,6 +69,22 @@ def of_movement(op: Op, operand: Layout, plan: Plan, dimensions: int, apart: boo
     if min(low, high) < 0 or elements.all or not elements.count:
         return None
     return Masked(elements, apart=apart and not between and not plan.value(fill, dimensions).varying)
+
+
+@fact
+def moved_later(body: Region, plan: Plan) -> frozenset[Value]:
+    """The values of a (sub)program whose elements, or what is computed from them, go on to other places of an array.
+
+    Of these XLA would decide for each element again where it is from, so that others are better computed apart.
+    """
+    found = set(body.outputs)  # which a loop takes again
+    for op in reversed(body.ops):
+        if op.name in ops.LANGUAGE:
+            continue
+        moves = ops.of(op).kind is Kind.MOVEMENT and op.name != "reshape"
+        if op.regions or moves or not found.isdisjoint(op.results):
+            found.update(op.used)
+    return frozenset(v for v in found if not isinstance(v, Constant))
 
 
 def takes_chosen(op: Op, operand: Layout) -> bool:

@@ -51,6 +51,7 @@ class Dialect:
       pitched: local memory of a name and of dimensions.
       spread: of words of local memory the i-th, with one left free after so many `banks`.
       shared_copy: a copy in which each work-item takes a part.
+      written_out: a loop that a compiler surely writes out.
       vectors: how a work-item takes `count` elements of a `memory` that lie side by side.
       group_reduce, sub_group_reduce: algorithms that reduce.
       contiguous: what ids should run along, so that neighbours touch neighbouring elements.
@@ -105,6 +106,7 @@ class Dialect:
     pitched: Callable[[str, Sequence[str]], str]
     spread: str
     shared_copy: str
+    written_out: str
     vectors: str
     group_reduce: str
     sub_group_reduce: str
@@ -181,6 +183,7 @@ PYTHON = Dialect(
     pitched=lambda name, shape: f"wg.local(({', '.join(shape)}), ...)",
     spread="i + i // {banks}",
     shared_copy="for k in range(0, n, wg.size), the word k + wg.local_linear_id(), then a barrier",
+    written_out="for k in range(n), a loop of Python's own",
     vectors="as in {memory}[{count} * i[:, None] + jnp.arange({count})]",
     group_reduce="wg.reduce",
     sub_group_reduce="wg.sub_group.reduce",
@@ -258,6 +261,7 @@ OPENCL_C = Dialect(
         " Sizes are in SYCL's order here, whose last dimension is OpenCL's dimension 0; xe.NDRange.opencl takes them "
         "in OpenCL's order."
     ),
+    written_out="#pragma unroll before it",
     vectors="with vload{count} or vstore{count}",
     first_is_contiguous=True,
     empty="Test the pointer before it is used, if ({name} != 0): null has no elements. Or give it some.",
@@ -339,6 +343,7 @@ SYCL_CPP = Dialect(
     ),
     group_reduce="sycl::reduce_over_group",
     sub_group_reduce="sycl::reduce_over_group of it.get_sub_group()",
+    written_out="#pragma unroll before it",
     vectors="as a sycl::vec<..., {count}>",
     contiguous="it.get_global_id of the last dimension run along them",
 )

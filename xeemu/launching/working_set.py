@@ -138,8 +138,13 @@ def _fused(body: Region, plan: Plan) -> set[Value]:
         for value in body.outputs if op is None else op.operands:
             if not isinstance(value, Constant):
                 users[value].append(op)
-    made = (v for op in body.ops if _is_elementwise(op) or ops.of(op).moves or _is_sliced(op, plan) for v in op.results)
-    return {v for v in made if len(users[v]) == 1 and (user := users[v][0]) is not None and _is_elementwise(user)}
+    made = (v for op in body.ops if _is_in_passing(op) or _is_sliced(op, plan) for v in op.results)
+    return {v for v in made if len(users[v]) == 1 and (user := users[v][0]) is not None and _is_in_passing(user)}
+
+
+def _is_in_passing(op: Op) -> bool:
+    """Whether its elements are computed, or moved, one by one as something takes them."""
+    return _is_elementwise(op) or ops.of(op).moves
 
 
 def _is_elementwise(op: Op) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.frontends import composites, values
-from xeemu.frontends.lowering import carrying, counting, effects, endless, headers, truths
+from xeemu.frontends.lowering import carrying, counting, effects, endless, headers, registers, truths
 from xeemu.frontends.lowering.counting import Companion, Counter
 from xeemu.frontends.lowering.walk import NOBODY, Binding, Jumps, Key, Walk
 from xeemu.frontends.tree import (
@@ -36,7 +36,16 @@ _FEW = 4
 _LARGE = 1 << 15
 """Parts of all the iterations of a loop that is written out because a pragma asks for it."""
 _MANY = 64
-"""So many are written out where the counter is no arithmetic progression, or where a pragma asks for it."""
+"""So many are written out where the counter is no arithmetic progression, where a pragma asks for it, and where the
+counter is an index of an array that may be in registers for it."""
+_MOST = 256
+"""So many, where a pragma asks for it and the counter is an index of such an array, of which that is the most."""
+_COMMON = 2560
+"""Parts of all the iterations of a loop that is written out for an array in registers.
+
+IGC writes out loops with a constant number of iterations that come to no more than 1280 instructions (`UP.Threshold` in
+its GenTTI.cpp, of OpenCL's `GetLoopUnrollThreshold`); two parts are taken to be one.
+"""
 
 
 def execute(walk: Walk, node: Loop) -> None:
@@ -63,8 +72,8 @@ def _begun(node: Loop) -> frozenset[Variable]:
 
 def _loop(walk: Walk, node: Loop) -> None:
     """A loop after its first assignments."""
-    sequence = counting.sequence(walk, node, _MANY)
-    if sequence is not None and _is_written_out(node, sequence):
+    sequence = counting.sequence(walk, node, _MANY if node.unroll is None else _MOST)
+    if sequence is not None and _is_written_out(walk, node, sequence):
         _written_out(walk, node, sequence)
         return
     counter = None if jumps(node.body) else counting.counter(walk, node)
@@ -100,14 +109,17 @@ def jumps(node: Statement, switch: bool = False, inner: bool = False) -> bool:
 _STATEMENTS = typing.get_args(Statement)
 
 
-def _is_written_out(node: Loop, sequence: counting.Sequence) -> bool:
+def _is_written_out(walk: Walk, node: Loop, sequence: counting.Sequence) -> bool:
     if node.unroll == 1:
         return False
     small = not any(isinstance(n, Loop) for n in effects.nodes(node.body))
     if sequence.count <= 1 or (sequence.count <= _FEW and small):
         return True
-    if node.unroll is not None:
-        return sequence.count <= _MANY and sequence.count * _size(node.body) <= _LARGE
+    parts = sequence.count * _size(node.body)
+    if sequence.count <= _MANY and node.unroll is not None:
+        return parts <= _LARGE
+    if registers.indexes(walk, node.body, sequence.key[1]):
+        return parts <= (_COMMON if node.unroll is None else _LARGE)
     return small and sequence.count <= _MANY and not sequence.even
 
 

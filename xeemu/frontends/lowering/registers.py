@@ -24,6 +24,7 @@ from xeemu.frontends.tree import (
     Initializer,
     Loop,
     Name,
+    Statement,
     Step,
     Subscript,
     Unary,
@@ -34,8 +35,8 @@ from xeemu.language.interface import Retrace
 
 _MOST = 256
 """Elements of an array in registers: no more than a device has registers for."""
-_FEW = 4
-"""A loop that is written out without being asked to has no more iterations, see `loops`."""
+_MANY = 64
+"""A loop that is written out for an array has no more iterations, see `loops`."""
 
 IN_MEMORY = 0
 """Among the granules: the array is in a memory, of its own elements."""
@@ -116,7 +117,7 @@ def _is_small(variable: Variable) -> bool:
 def _counters(node: Loop) -> Iterator[Variable]:
     """The counters of a loop that may be written out."""
     bounds = [n.value for n in effects.nodes(node.condition) if isinstance(n, Constant)] if node.condition else []
-    if node.unroll is not None or any(abs(n) <= _FEW for n in bounds):
+    if node.unroll is not None or any(abs(n) <= _MANY for n in bounds):
         for part in effects.nodes(node.step) if node.step is not None else ():
             if isinstance(part, Step | Assignment):
                 target = part.operand if isinstance(part, Step) else part.target
@@ -138,6 +139,16 @@ def _may_be_known(node: object, counters: frozenset[Variable]) -> bool:
 
 
 # ---- while the tree is walked ----
+
+
+def indexes(walk: Walk, body: Statement, counter: Variable) -> bool:
+    """True if a loop's counter is an index of arrays that are in registers as long as their indices are known."""
+    found = (node for node in effects.nodes(body) if isinstance(node, Subscript))
+    return any(
+        any(isinstance(part, Name) and part.variable == counter for part in effects.nodes(node.index))
+        and not walk.promoted.isdisjoint(effects.sources(node.base))
+        for node in found
+    )
 
 
 def unset(of: types.Type) -> Value:

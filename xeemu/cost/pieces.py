@@ -1,0 +1,175 @@
+"""Pieces: which loads of a program are under way together.
+
+A *piece* is straight: between barriers, loops, and branches that access memory. A call is part of the piece that it
+stands in, as a compiler writes it out. A load whose address or mask is computed from what loads of its piece give waits
+for these, and stands in a piece of its own with others that wait for as many, one after the other.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import NamedTuple
+
+from xeemu.ir import control, ops
+from xeemu.ir.program import Constant, Op, Value
+from xeemu.knowledge.access_tree import Frame, Meeting, Operation
+from xeemu.knowledge.analysis import Plan
+from xeemu.language import collectives
+from xeemu.language.linearity import Allocation
+
+
+class Piece(NamedTuple):
+    """Loads that are under way together, or in unrolled iterations one after the other.
+
+    Attributes:
+      frame: the body that they stand in, of no call.
+      before: barriers, loops and branches of that body before them.
+      depth: loads of the same stretch that their addresses wait for, one after the other.
+      is_local: whether they are of local memory.
+    """
+
+    frame: Frame
+    before: int
+    depth: int
+    is_local: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Pieces:
+    """Where the operations of a program stand; of a body that was walked several times, those of the first.
+
+    Attributes:
+      of: the piece of each operation.
+      awaited: operations after which a barrier comes in their body; in a loop's body, wherever it stands.
+    """
+
+    of: Mapping[Operation, Piece]
+    awaited: Set[Operation]
+
+
+def of_tree(root: Frame, in_registers: Set[Allocation]) -> Pieces:
+    """The pieces of a program.
+
+    Args:
+      root: the kernel.
+      in_registers: private memories that are none, so that what is loaded from them is not waited for.
+    """
+    walk = _Walk(in_registers)
+    walk.straight(root)
+    return Pieces(walk.pieces, walk.awaited)
+
+
+def waits(step: "Operation | Meeting | Frame") -> bool:
+    """Whether the sub-groups of a work-group wait for one another at a step."""
+    return isinstance(step, Meeting) and step.level == collectives.GROUP
+
+
+@dataclasses.dataclass
+class _Stretch:
+    """How far a body that is no call's was walked.
+
+    Attributes:
+      frame: the body.
+      before: barriers, loops and branches so far.
+      barriers: those of them that are barriers.
+      met: the operations so far, each with the barriers before it.
+    """
+
+    frame: Frame
+    before: int = 0
+    barriers: int = 0
+    met: list[tuple[Operation, int]] = dataclasses.field(default_factory=list)
+
+
+_Depth = tuple[int, int]
+"""Of a value, the stretch that it was computed in, and the loads of that stretch that it waits for."""
+
+
+class _Walk:
+    """Goes through the bodies of a program in order, each call path once."""
+
+    def __init__(self, in_registers: Set[Allocation]) -> None:
+        self.in_registers = in_registers
+        self.pieces: dict[Operation, Piece] = {}
+        self.awaited: set[Operation] = set()
+        self._walked: set[Plan] = set()
+
+    def straight(self, frame: Frame) -> None:
+        """A body that is no call's."""
+        stretch = _Stretch(frame)
+        self._body(frame, stretch, {})
+        anywhere = frame.kind == "iteration"
+        self.awaited |= {o for o, before in stretch.met if stretch.barriers > (0 if anywhere else before)}
+
+    def _body(self, frame: Frame, stretch: _Stretch, inputs: Mapping[Value, _Depth]) -> list[_Depth]:
+        """A body, or a call's as part of one; gives what its results wait for."""
+        self._walked.add(frame.plan)
+        steps: dict[int, list[Operation | Meeting | Frame]] = {}
+        for step in frame.steps:
+            steps.setdefault(_number(step), []).append(step)
+        depths = dict(inputs)
+        for number, op in enumerate(frame.body.ops):
+            found = self._op(op, steps.get(number, ()), stretch, depths)
+            depths |= dict(zip(op.results, found, strict=True))
+        return [_depth(value, depths) for value in frame.body.outputs]
+
+    def _op(
+        self,
+        op: Op,
+        steps: Sequence[Operation | Meeting | Frame],
+        stretch: _Stretch,
+        depths: Mapping[Value, _Depth],
+    ) -> Iterable[_Depth]:
+        """What the results of an operation wait for, whose steps are these."""
+        (step, *_) = steps or (None,)
+        if isinstance(step, Operation):
+            return self._access(op, step, stretch, depths)
+        if isinstance(step, Frame) and step.kind == "call":
+            given = control.given(op, [_depth(value, depths) for value in op.used], 0)
+            return self._body(step, stretch, dict(zip(step.body.taken, given, strict=True)))
+        for inner in steps:
+            if isinstance(inner, Frame) and inner.plan not in self._walked:
+                self.straight(inner)
+        if any(map(_ends, steps)):
+            stretch.before += 1
+            stretch.barriers += any(map(waits, steps))
+        return [(stretch.before, _deepest(op.used, stretch, depths))] * len(op.results)
+
+    def _access(
+        self, op: Op, operation: Operation, stretch: _Stretch, depths: Mapping[Value, _Depth]
+    ) -> Iterable[_Depth]:
+        memory = operation.place.memory
+        is_private = memory.space == "private"
+        # What is stored is waited for by who stores it; of private memory, also by who loads it.
+        place = [*ops.indices(op), *([] if (mask := ops.mask(op)) is None else [mask])]
+        depth = _deepest([*op.operands[:1], *place] if is_private else place, stretch, depths)
+        self.pieces[operation] = Piece(stretch.frame, stretch.before, depth, memory.space == "local")
+        stretch.met.append((operation, stretch.barriers))
+        if operation.fetches:
+            return [(stretch.before, depth + (memory not in self.in_registers))] * len(op.results)
+        return [(stretch.before, _deepest(op.used, stretch, depths) if is_private else 0)] * len(op.results)
+
+
+def _number(step: Operation | Meeting | Frame) -> int:
+    """The number of the operation in its body that a step comes from."""
+    if not isinstance(step, Frame):
+        return step.key[1]
+    assert step.number is not None
+    return step.number
+
+
+def _ends(step: Operation | Meeting | Frame) -> bool:
+    """Whether a piece ends at a step: at a barrier, a loop, and a branch in which something is accessed or meets."""
+    if not isinstance(step, Frame):
+        return waits(step)
+    inner = (each for frame in step.frames() for each in frame.steps)
+    return step.kind != "branch" or any(not isinstance(each, Frame) or each.kind != "branch" for each in inner)
+
+
+def _depth(value: Value, depths: Mapping[Value, _Depth]) -> _Depth:
+    return (-1, 0) if isinstance(value, Constant) else depths.get(value, (-1, 0))
+
+
+def _deepest(values: Iterable[Value], stretch: _Stretch, depths: Mapping[Value, _Depth]) -> int:
+    """The loads of a stretch that values wait for, one after the other: those of one before have been waited for."""
+    found = (_depth(value, depths) for value in values)
+    return max((depth for before, depth in found if before == stretch.before), default=0)

@@ -1,0 +1,80 @@
+"""Liveness: which loads of a program give something that anybody uses.
+
+A compiler issues no others. Used is what a kernel gives, what a loop tests, what chooses a branch, and of what is used
+all that it is computed from. Stores and atomic operations are made in any case, but stores to private memory only if
+that is loaded from later.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from xeemu.ir import control, ops
+from xeemu.ir.program import Op, Region, Value
+from xeemu.knowledge.access_tree import AccessTree, Key
+from xeemu.knowledge.analysis import Plan
+from xeemu.language.linearity import Allocation
+
+
+def unused_loads(tree: AccessTree) -> frozenset[Key]:
+    """The loads of a program that nobody uses, by their key; no atomic ones."""
+    operations = list(tree.root.operations())
+    walk = _Walk({o.key: o.place.memory for o in operations})
+    walk.body(tree.root.body, tree.root.plan, range(len(tree.root.body.outputs)))
+    plain = {o.key for o in operations if o.place.op == "load"}
+    return frozenset(plain - walk.used)
+
+
+class _Walk:
+    """Goes through regions backwards; those of a loop until nothing more of what it carries is found to be used."""
+
+    def __init__(self, memories: Mapping[Key, Allocation]) -> None:
+        self.memories = memories
+        self.used: set[Key] = set()
+
+    def body(self, region: Region, plan: Plan, wanted: Iterable[int]) -> set[Value]:
+        """The values that a region uses, its own ones too, if such a number of its outputs are."""
+        used = {region.outputs[k] for k in wanted}
+        for number in range(len(region.ops) - 1, -1, -1):
+            op = region.ops[number]
+            given = [k for k, result in enumerate(op.results) if result in used]
+            if control.of(op) is not None:
+                used |= self._structured(op, plan, number, given)
+            elif given or self._acts(op, (plan, number)):
+                self.used.add((plan, number))
+                used.update(op.used)
+        return used
+
+    def _acts(self, op: Op, key: Key) -> bool:
+        """Whether an operation does more than give its results."""
+        memory = self.memories.get(key)
+        if op.name in (ops.STORE, ops.ATOMIC):
+            return memory is None or memory.space != "private"
+        return op.name in ops.ORDERING or op.name == ops.COLLECTIVE or op.has_effects
+
+    def _structured(self, op: Op, plan: Plan, number: int, given: list[int]) -> set[Value]:
+        """What an operation with regions uses, of which such results are used."""
+        inner, structure = plan.inner[number], control.of(op)
+        carries = len(control.carried(structure, op.regions[-1]))
+        wanted = set(given)
+        while True:
+            used: list[set[Value]] = []
+            for region, below in zip(op.regions, inner, strict=True):
+                tests = isinstance(structure, control.While) and region is structure.predicate
+                used.append(self.body(region, below, range(len(region.outputs)) if tests else wanted))
+            more = wanted | {
+                k
+                for region, found in zip(op.regions, used, strict=True)
+                for k, value in enumerate(region.inputs[:carries])
+                if value in found
+            }
+            if more == wanted:
+                return self._around(op, used)
+            wanted = more
+
+    def _around(self, op: Op, used: list[set[Value]]) -> set[Value]:
+        """What is used of the values around an operation, of what its regions use."""
+        found = set(op.operands[-1:]) if op.name == "cond" else set()
+        for region, inside in zip(op.regions, used, strict=True):
+            found.update(value for value in region.seen if value in inside)
+            taken = zip(region.inputs, () if op.name == "cond" else op.operands, strict=False)
+            found.update(outer for value, outer in taken if value in inside)
+        return found
