@@ -677,3 +677,63 @@ def test_a_loop_that_is_given_up_and_waits_for_others_says_so():
     text = str(caught.value)
     assert "in lockstep it cannot end where work-items of one sub-group wait for each other" in text
     assert "note: forward-progress: a loop waits for what other work-items write" in text
+
+
+def missing_barrier_kernels():
+    """Kernels that lack one barrier, or two, with the line after which one would order all, if one does."""
+
+    @xe.kernel
+    def sorted_pairs(wg, x, out):
+        lid = wg.local_id()
+        t = wg.local(128, jnp.int32)
+        t = t.at[lid].set(x[lid])
+        t = wg.barrier(t.at[lid + 64].set(x[lid + 64]))
+        for j in (32, 16, 8):
+            a = lid // j * 2 * j + lid % j
+            p, q = t[a], t[a + j]
+            t = t.at[a].set(jnp.minimum(p, q))
+            t = t.at[a + j].set(jnp.maximum(p, q))  # after
+        return out.at[lid].set(t[lid])
+
+    @xe.kernel
+    def in_a_loop(wg, x, out):
+        lid = wg.local_id()
+        t = wg.local(128, jnp.int32)
+        t = t.at[lid].set(x[lid])
+        t = wg.barrier(t.at[lid + 64].set(x[lid + 64]))
+
+        def turn(k, t):
+            p = t[(lid + 32) % 64] + t[(lid + 32) % 64 + 64]
+            t = wg.barrier(t)
+            t = t.at[lid].set(p)
+            return t.at[lid + 64].set(p + 1)  # after
+
+        t = lax.fori_loop(0, 3, turn, t)
+        return out.at[lid].set(t[127 - lid])
+
+    @xe.kernel
+    def two_places(wg, x, out):
+        lid = wg.local_id()
+        t = wg.local(64, jnp.int32)
+        t = t.at[lid].set(x[lid])
+        p = t[63 - lid]
+        t = t.at[lid].set(p + 1)
+        return out.at[lid].set(t[63 - lid])
+
+    return {"unrolled": sorted_pairs, "loop": in_a_loop, "two": two_places}
+
+
+@pytest.mark.parametrize("name", ["unrolled", "loop"])
+def test_findings_that_one_barrier_would_mend_name_it(name):
+    kernel = missing_barrier_kernels()[name]
+    _, findings = xe.check(kernel, xe.NDRange(64, 64))(np.arange(128, dtype=np.int32), OUT)
+    advice = (
+        f"Write t = wg.barrier(t) after line {number(kernel, 'after')}: it orders the accesses of {len(findings)} f"
+    )
+    assert len(findings) > 1
+    assert all(advice in " ".join(str(finding).split()) for finding in findings)
+
+
+def test_findings_that_need_two_barriers_name_each_its_own():
+    _, findings = xe.check(missing_barrier_kernels()["two"], xe.NDRange(64, 64))(OUT, OUT)
+    assert len({str(finding).splitlines()[-1] for finding in findings}) > 1

@@ -5,7 +5,7 @@ import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from xeemu.faults import batches, explanations, exploration, wording
+from xeemu.faults import batches, explanations, exploration, mending, wording
 from xeemu.faults.findings import DATA_RACE, ERROR, NOTE, WRONG_FENCE, Finding
 from xeemu.faults.proofs import Spot
 from xeemu.faults.races import (
@@ -34,9 +34,20 @@ class RaceFindings:
 
     def __init__(self, run: Run):
         self._run = run
+        # Pairs of spots that a barrier would order, by memory; and of those that one would order its line.
+        self._apart: dict[Allocation, dict[mending.Pair, None]] = {}
+        self._common: dict[Allocation, int] = {}
 
     def all(self) -> Iterator[Finding]:
         """One for each kind, memory and pair of lines, whatever the operations on the lines."""
+        found = list(self._all())
+        for memory, pairs in self._apart.items():
+            lines = {frozenset(spot.place.site for spot in pair) for pair in pairs}
+            line = mending.common_line(self._run.watch.proofs.tree.root, list(pairs)) if len(lines) > 1 else None
+            self._common |= {memory: line} if line is not None else {}
+        yield from self._all() if self._common else found
+
+    def _all(self) -> Iterator[Finding]:
         alike: dict[Any, list[Finding]] = {}
         for number, pair in enumerate(self._run.watch.pairs):
             counts = self._run.state["conflicts"][number]
@@ -122,6 +133,10 @@ class RaceFindings:
         divergent = all(map(self._is_divergent, order))
         if divergent and case != ITEMS:
             return ERROR, explanation, explanations.apart(memory, dialect)
+        if not divergent:
+            self._apart.setdefault(memory, {})[order] = None
+        if not divergent and memory in self._common:
+            return ERROR, explanation, self._common_advice(memory)
         written = dialect.sub_group_barrier if divergent else dialect.barrier
         return ERROR, explanation, self._barrier_advice(written([name], [memory.space]), name, order)
 
@@ -143,6 +158,12 @@ class RaceFindings:
     def _explored_reason(self, number: int, memory: Allocation, case: int) -> tuple[str, str] | None:
         reason = self._run.explored.reasons.get((number, case)) if self._run.explored is not None else None
         return explanations.of_reason(memory, reason, case, self._run.dialect) if reason is not None else None
+
+    def _common_advice(self, memory: Allocation) -> str:
+        barrier = self._run.dialect.barrier([memory.name], [memory.space])
+        lines = {frozenset(spot.place.site for spot in pair) for pair in self._apart[memory]}
+        line, many = self._common[memory], len(lines)
+        return f"Write {barrier} after line {line}: it orders the accesses of {many} findings, as they are shown."
 
     def _barrier_advice(self, barrier: str, name: str, order: tuple[Spot, Spot]) -> str:
         dialect = self._run.dialect

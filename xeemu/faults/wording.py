@@ -84,11 +84,10 @@ def out_of_bounds(element: Element, shape: tuple[int, ...], use: Use, count: int
     effect = "gives the poison value" if use.what.endswith("load") else "does nothing"
     explanation = f"Valid is {valid}; such {_article(use.what)} {use.what} {effect} here, and is undefined on hardware."
     dimension = next(d for d, (i, n) in enumerate(zip(element.address, shape, strict=True)) if not 0 <= i < n)
-    written = index_in(use.site, element.memory, use.what, dialect is PYTHON)
-    written = written if written is not None and len(written) == len(shape) else None
+    written = index_in(use.site, element.memory, use.what, dialect is PYTHON) or ()
     component = "the index" if len(shape) == 1 else f"component {dimension} of the index"
-    whose = f" for {component}" if written is None else ""
-    within = dialect.within.format(index=written[dimension] if written else "index", size=shape[dimension])
+    own, whose = (written[dimension], "") if len(written) == len(shape) else ("index", f" for {component}")
+    within = dialect.within.format(index=own, size=shape[dimension])
     advice = f"{dialect.mask.format(condition=within)}{whose}, or make {element.memory} larger."
     if dialect.unmasked and use.what.endswith("load") and (around := mask_around(use.site, element.memory)):
         advice = f"{dialect.unmasked.format(name=element.memory, **around)}, or make {element.memory} larger."

@@ -1,0 +1,72 @@
+"""Mending: the line after which one barrier orders several pairs of accesses that race."""
+
+from collections.abc import Iterator, Sequence
+
+from xeemu.faults.proofs import Spot
+from xeemu.knowledge.access_tree import Frame, Operation
+
+Pair = tuple[Spot, Spot]
+"""Two accesses, the one that came first in front."""
+
+
+def common_line(root: Frame, pairs: Sequence[Pair]) -> int | None:
+    """The line after which a barrier of the work-group orders all pairs, in whatever turns of loops; None if none does.
+
+    Args:
+      root: the kernel.
+      pairs: the accesses.
+    """
+    course = _Course(root)
+    sites = {first.place.site: None for first, _ in pairs}
+    for site in reversed(sites):
+        ends = course.ends(site.line)
+        if ends and all(course.orders(ends, pair) for pair in pairs):
+            return site.line
+    return None
+
+
+class _Course:
+    """The accesses of a kernel in order, with the places in between."""
+
+    def __init__(self, root: Frame):
+        self._operations = list(root.operations())
+        self._spots = [Spot.of(operation) for operation in self._operations]
+
+    def ends(self, line: int) -> list[int]:
+        """The numbers of the accesses behind each of which a line is over; none if not all work-items come there."""
+        of_line = [spot.place.site.line == line for spot in self._spots]
+        frames = [operation.frame for operation in self._operations]
+        last = [k for k, own in enumerate(of_line) if own and not _goes_on(of_line, frames, k)]
+        return [] if any(_is_divergent(self._operations[k]) for k in last) else last
+
+    def orders(self, ends: Sequence[int], pair: Pair) -> bool:
+        """Whether barriers at the ends of a line lie between the accesses of a pair, whenever both are executed."""
+        first, second = ([k for k, spot in enumerate(self._spots) if spot == one] for one in pair)
+        return all(self._are_apart(ends, i, j) for i in first for j in second)
+
+    def _are_apart(self, ends: Sequence[int], i: int, j: int) -> bool:
+        before, after = (list(_around(self._operations[k].frame)) for k in (i, j))
+        if i < j and not any(i <= k < j and self._operations[k].frame in (*before, *after) for k in ends):
+            return False
+        loop = next((frame for frame in before if frame.kind == "iteration" and frame in after), None)
+        if loop is None:
+            return True
+        # From one turn to the next: behind the first access to the end of the body, or in front of the second one.
+        inside = [(k, self._operations[k].frame) for k in ends if loop in _around(self._operations[k].frame)]
+        return any((k >= i and frame in before) or (k < j and frame in after) for k, frame in inside)
+
+
+def _goes_on(of_line: Sequence[bool], frames: Sequence[Frame], k: int) -> bool:
+    return k + 1 < len(of_line) and of_line[k + 1] and frames[k + 1] is frames[k]
+
+
+def _around(frame: Frame | None) -> Iterator[Frame]:
+    """A frame and those around it, the innermost first."""
+    while frame is not None:
+        yield frame
+        frame = frame.parent
+
+
+def _is_divergent(operation: Operation) -> bool:
+    """Whether not all work-items need come to an access."""
+    return operation.frame.region(operation.key[1]) is not None
