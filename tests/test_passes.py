@@ -307,6 +307,30 @@ def test_what_loops_carry_for_nobody_goes():
     ]
 
 
+def test_masks_that_say_what_bounds_say_go():
+    @xe.kernel
+    def kernel(wg, x, out):
+        i = wg.global_id()
+        n = x.shape[0]
+        near = x.load(i - 1, where=(i - 1 >= 0) & (i - 1 < n)) + x.load(i, where=(i < n) & (x[0] > 0), other=-1)
+        return out.at[i].set(near, where=i < n)
+
+    short = NUMBERS[:50]
+    got = text(kernel, pipeline.NAMES[-1], short, short)
+    assert got[5:] == [
+        "v6:i32[16] = v5 - 1",
+        "v7:i32[16] = load x[v6] within bounds else 0",
+        "v8:bool[16] = v5 < 50",
+        "v9:i32 = load x[0]",
+        "v10:bool = v9 > 0",
+        "v11:bool[16] = v8 & v10",
+        "v12:i32[16] = load x[v5] where v11 else -1",
+        "v13:i32[16] = v7 + v12",
+        "store out[v5] v13",
+        "return out",
+    ]
+
+
 @xe.kernel
 def accumulated(wg, x, out):
     """A memory that a loop accesses at one place, under a mask, and that a barrier orders with another one."""

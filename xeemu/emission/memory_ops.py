@@ -123,9 +123,7 @@ class _Access:
 
     def _loaded(self) -> list[Item]:
         """The value that a load gives."""
-        mask, other = self.values if self.what.masked else (None, None)
-        if self.way.guarded:
-            mask = other = None
+        mask, other = self.values if self.what.masked and not self.what.bounded else (None, None)
         chunk, op, plan = self.context.chunk, self.applied.op, self.applied.plan
         # A load by work-items that do not run harms nobody.
         where = positions.lanes(self.what, mask, [], chunk)
@@ -158,7 +156,7 @@ class _Access:
 
     def _loading(self, gathered: bool, split: Split | None) -> Loading:
         """What decides on how a load is carried out, beside its reference."""
-        constant = ops.other(self.applied.op) if self.way.guarded else None
+        constant = ops.other(self.applied.op) if self.what.bounded else None
         return Loading(constant.array if constant else None, gathered, self.way.neighbour, split)
 
     def _split(self) -> Split | None:
@@ -171,7 +169,7 @@ class _Access:
         """The memory after an access that is no load, perhaps after the old value."""
         applied, active, present = self.applied, self.applied.active, self.context.present
         values = self.values[:-1] if self.what.masked else self.values
-        mask = self.values[-1] if self.what.masked and not self.way.guarded else None
+        mask = self.values[-1] if self.what.masked else None
         chunk = self.context.storing(applied.plan.values[applied.op.operands[0]])
         masks: list[jax.Array | None] = [None if active is None else active[:, None], present]
         where = positions.lanes(self.what, mask, masks, chunk)

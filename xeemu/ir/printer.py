@@ -250,7 +250,8 @@ def _access(op: Op, given: list[str]) -> str:
     rest = given[1 + what.rank :]
     kind = f"atomic {what.ordering} " if what.ordering else "block " if what.block else ""
     if name == "load":
-        where = f" where {rest[0]} else {rest[1]}" if what.masked else ""
+        condition = "within bounds" if what.bounded else f"where {rest[0]}" if what.masked else ""
+        where = f" {condition} else {rest[1]}" if what.masked else ""
         return f"{kind}load {element}{where}"
     where = f" where {rest.pop()}" if what.masked else ""
     return f"{kind}{name} {element} {', '.join(rest)}{where}"

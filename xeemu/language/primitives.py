@@ -40,6 +40,8 @@ class Access:
       masked: whether a mask (and for loads the value of the masked-out work-items) follows the other operands.
       ordering: order and scope if the access is atomic.
       block: whether a sub-group reads or writes consecutive elements as one block message.
+      bounded: whether work-items whose index is out of bounds are masked out of a load, which is masked then; that is a
+        pass's to say (`passes/drop_redundant_masks.py`).
     """
 
     shape: tuple[int, ...]
@@ -47,6 +49,7 @@ class Access:
     masked: bool
     ordering: Ordering | None = None
     block: bool = False
+    bounded: bool = False
 
 
 def _array(shape: Sequence[int], dtype: Any) -> jax.core.ShapedArray:

@@ -10,6 +10,7 @@ from xeemu.ir import verifier
 from xeemu.language import source
 from xeemu.language.program import Program
 from xeemu.passes.common_subexpressions import common_subexpressions
+from xeemu.passes.drop_redundant_masks import drop_redundant_masks
 from xeemu.passes.eliminate_dead_code import eliminate_dead_code
 from xeemu.passes.eliminate_scratchpads import eliminate_scratchpads
 from xeemu.passes.facts import Facts
@@ -29,6 +30,7 @@ PASSES: tuple[Pass, ...] = (
     eliminate_scratchpads,
     promote_memories,
     forward_stores,
+    drop_redundant_masks,
     eliminate_dead_code,
 )
 """All of them, in order. Each relies on those before it: after the first one there are no calls."""
