@@ -16,6 +16,7 @@ from xeemu.ir.program import Constant, Op, Value
 from xeemu.ir.rewriting import Rewriter, rewritten
 from xeemu.knowledge import intervals
 from xeemu.language.program import Program
+from xeemu.passes import eliminate_dead_code
 from xeemu.passes.facts import Facts
 
 _ORDERS = {"lt": (False, 0), "le": (False, 1), "ge": (True, 0), "gt": (True, 1)}
@@ -39,7 +40,7 @@ def drop_redundant_masks(program: Program, facts: Facts, target: Target) -> Prog
         rewriter.keep(_bounded(op) if op.name == ops.LOAD else _unmasked(op))
         return rewriter.values(op.results)
 
-    return dataclasses.replace(program, body=rewritten(program.body, bare))
+    return eliminate_dead_code.remade(program, rewritten(program.body, bare))
 
 
 def _bounded(load: Op) -> Op:

@@ -31,9 +31,9 @@ PASSES: tuple[Pass, ...] = (
     promote_memories,
     forward_stores,
     drop_redundant_masks,
-    eliminate_dead_code,
 )
-"""All of them, in order. Each relies on those before it: after the first one there are no calls."""
+"""All of them, each once, in order. Each relies on those before it: after the first one there are no calls, and after
+the second one there is no dead code, of which the others leave none behind."""
 
 NAMES = tuple(each.__name__ for each in PASSES)
 
@@ -45,10 +45,10 @@ def optimised(program: Program, target: Target, rows: range | None = None, after
       program: as it was written.
       target: the host that will carry it out.
       rows: the rows of groups, along the first dimension of the group range, that will; None for all.
-      after: the name of the last pass that is applied, of one that is applied twice the second time; None for all.
+      after: the name of the last pass that is applied; None for all.
     """
     facts = Facts(program, rows)
-    for each in PASSES[: len(PASSES) if after is None else len(PASSES) - NAMES[::-1].index(after)]:
+    for each in PASSES[: None if after is None else NAMES.index(after) + 1]:
         made = each(facts.program, facts, target)
         if made.body is not facts.program.body:
             verifier.verify(made.body, lambda op: str(source.of_op(op)))
