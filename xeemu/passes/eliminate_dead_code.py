@@ -70,6 +70,8 @@ def _without_dead_carries(op: Op, kept: set[int]) -> Op:
             break
         kept |= carried
     taken |= {k for k in kept if k < carries}
+    if (len(taken), len(kept)) == (len(op.operands), len(op.results)):
+        return op
     regions = tuple(dataclasses.replace(each, inputs=_chosen(each.inputs, taken)) for each in (*predicate, live))
     count = {"carries": len([k for k in taken if k < carries])} if op.name == "scan" else {}
     return dataclasses.replace(
