@@ -340,6 +340,28 @@ def test_masks_that_say_what_bounds_say_go():
     ]
 
 
+def test_a_row_and_a_column_of_one_number_are_that_number():
+    @xe.kernel
+    def kernel(wg, x, out):
+        i = wg.global_id()
+        return out.at[i // 8, i % 8].set(x[i % 8, i // 8] + x[i // 4, i % 4])
+
+    square = NUMBERS.reshape(8, 8)
+    assert text(kernel, "linearise_indices", square, square)[5:] == [
+        "v6:i32 = i32(8)",
+        "v7:i32[16] = v5 / v6",
+        "v8:i32[16] = v5 % v6",
+        "v9:i32[16] = load x[v8, v7]",
+        "v10:i32 = i32(4)",
+        "v11:i32[16] = v5 / v10",
+        "v12:i32[16] = v5 % v10",
+        "v13:i32[16] = load x[v11, v12]",
+        "v14:i32[16] = v9 + v13",
+        "store out.reshape(64)[v5] v14",
+        "return out",
+    ]
+
+
 @xe.kernel
 def accumulated(wg, x, out):
     """A memory that a loop accesses at one place, under a mask, and that a barrier orders with another one."""

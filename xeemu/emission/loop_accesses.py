@@ -164,7 +164,7 @@ def moves(body: Region, plan: Plan) -> dict[int, int]:
     for number, op in enumerate(body.ops):
         if op.name in ops.ACCESSES:
             step = _growth(op.operands[1], growth)
-            if step is not None and op.attributes["access"].rank == 1:
+            if step is not None and op.attributes["access"].rank == op.operands[0].ndim == 1:
                 found[number] = step
         elif (step := _result(op, growth)) is not None and (not step or op.results[0] in plan.bases):
             # A base that comes from other bases is that of an exact result, which neither wraps nor rounds.

@@ -14,7 +14,6 @@ from xeemu.emission import (
     access_plans,
     batched_updates,
     fusion_barriers,
-    linearised_indices,
     placed_windows,
     positions,
 )
@@ -78,10 +77,9 @@ def accessed(applied: Applied, way: AccessConstraints, context: Context) -> list
     if way.entangled and 1 in buffer.data.shape:  # XLA leaves such axes out, and sees it in two shapes then
         buffer = dataclasses.replace(buffer, viewed=True)
     indices, rest = values[: what.rank], values[what.rank :]
-    if not indices or context.observer.watches:
+    if what.view is None:
         return _Access(applied, way, context, buffer, indices, rest).results()
-    joined, shape = linearised_indices.joined(indices, buffer.shape)
-    results = _Access(applied, way, context, buffer.seen(shape), joined, rest).results()
+    results = _Access(applied, way, context, buffer.seen(what.view), indices, rest).results()
     return [_as_before(r, buffer) if isinstance(r, Buffer) else r for r in results]
 
 

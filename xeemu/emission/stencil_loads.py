@@ -77,7 +77,7 @@ def _placed(op: Op, plan: Plan, dimensions: int) -> tuple[Hashable, tuple[int, .
     if not known or len(known) < len(address.shape) or not where.count:
         return None
     first = tuple(int(form.pattern[0]) for form in known)
-    return (op.operands[0], where.shape, where.chosen.tobytes(), tuple(map(_shape, known))), first
+    return (op.operands[0], address.shape, where.shape, where.chosen.tobytes(), tuple(map(_shape, known))), first
 
 
 def _shape(form: Form) -> Hashable:

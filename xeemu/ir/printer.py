@@ -246,7 +246,8 @@ def _id(op: Op, given: list[str]) -> str:
 
 def _access(op: Op, given: list[str]) -> str:
     what, name = op.attributes["access"], ops.operation(op)
-    element = f"{given[0]}[{', '.join(given[1 : 1 + what.rank])}]"
+    memory = given[0] if what.view is None else f"{given[0]}.reshape({', '.join(map(str, what.view))})"
+    element = f"{memory}[{', '.join(given[1 : 1 + what.rank])}]"
     rest = given[1 + what.rank :]
     kind = f"atomic {what.ordering} " if what.ordering else "block " if what.block else ""
     if name == "load":

@@ -39,7 +39,7 @@ def _is_known(mask: Value | None, plan: Plan, geometry: Geometry) -> bool:
 
 def _has_each_id(store: Op, plan: Plan, geometry: Geometry) -> bool:
     """Whether each component of the index is the global id of another dimension, with an item for each element."""
-    shape, dimensions = store.operands[0].shape, _dimensions(geometry)
+    shape, dimensions = ops.seen_shape(store), _dimensions(geometry)
     elements = addressing.foreseen(store, plan, dimensions).elements
     if elements.shape != geometry.local_range or not elements.all or len(shape) != dimensions:
         return False
@@ -78,7 +78,7 @@ def _fill_together(stores: Sequence[Op], plan: Plan, geometry: Geometry) -> bool
 
 def _inside(store: Op, plan: Plan, geometry: Geometry) -> Form | None:
     """The linear index of a store's elements; None if it is not known, or some might be out of bounds."""
-    dimensions, shape = _dimensions(geometry), store.operands[0].shape
+    dimensions, shape = _dimensions(geometry), ops.seen_shape(store)
     found = [plan.value(a, dimensions).interval for a in ops.indices(store)]
     inside = all(intervals.within(i, (0, n - 1)) for i, n in zip(found, shape, strict=True))
     return addressing.foreseen(store, plan, dimensions).form if inside else None

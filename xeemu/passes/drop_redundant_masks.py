@@ -95,7 +95,7 @@ class _Masks:
         indices = [self._origin(a) for a in ops.indices(op)]
         about = set(indices)
         return all(c.value in about for c in conditions) and all(
-            self._keeps_within(a, size, conditions) for a, size in zip(indices, op.operands[0].shape, strict=True)
+            self._keeps_within(a, size, conditions) for a, size in zip(indices, ops.seen_shape(op), strict=True)
         )
 
     def _keeps_within(self, index: Value, size: int, conditions: list[_Condition]) -> bool:

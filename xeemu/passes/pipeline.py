@@ -16,6 +16,7 @@ from xeemu.passes.eliminate_scratchpads import eliminate_scratchpads
 from xeemu.passes.facts import Facts
 from xeemu.passes.forward_stores import forward_stores
 from xeemu.passes.inline_calls import inline_calls
+from xeemu.passes.linearise_indices import linearise_indices
 from xeemu.passes.promote_memories import promote_memories
 from xeemu.passes.simplify_divisions import simplify_divisions
 
@@ -28,6 +29,7 @@ PASSES: tuple[Pass, ...] = (
     simplify_divisions,
     common_subexpressions,
     eliminate_scratchpads,
+    linearise_indices,
     promote_memories,
     forward_stores,
     drop_redundant_masks,
