@@ -175,13 +175,39 @@ def test_stores_to_one_word_are_for_one_work_item():
         {"passes": N, "ideal_passes": N},
         # A wide access takes more passes than requests without any conflict.
         {"passes": 4 * N, "ideal_passes": 4 * N},
-        {"passes": 3 * N // 2, "ideal_passes": N},
         {"passes": None, "ideal_passes": N},
         {"passes": 0, "ideal_passes": 0, "requests": 0},
     ],
 )
 def test_no_hint_where_the_banks_serve_almost_all_lanes_at_once(counts):
     assert give(site(9, "tile", "load", "local", **counts)) == ()
+
+
+def test_conflicts_that_do_not_double_the_passes_are_told_where_the_change_gains():
+    some = site(9, "tile", "load", "local", passes=3 * N // 2, ideal_passes=N)
+    assert [hint.kind for hint in give(some, gain=1.05)] == ["bank conflict"]
+    assert give(some, gain=1.04) == ()
+
+
+@xe.kernel
+def reversed_bytes(wg, x, out):
+    lid = wg.local_id()
+    tile = wg.barrier(wg.local(wg.size, jnp.uint8).at[lid].set(x[wg.global_id()]))
+    return out.at[wg.global_id()].set(tile[wg.size - 1 - lid])
+
+
+@pytest.mark.parametrize(("stores_conflict", "passes", "mark"), [(None, 4, "~"), (True, 4, "="), (False, 1, "=")])
+def test_bytes_of_one_word_that_lanes_store(stores_conflict, passes, mark):
+    modelled = dataclasses.replace(device("b580"), slm_same_word_stores_conflict=stores_conflict)
+    octets = jax.ShapeDtypeStruct((2**18,), np.dtype(np.uint8))
+    report = xe.estimate(reversed_bytes, xe.NDRange(2**18, 256), device=modelled)(octets, octets)
+    (store,) = [each for each in report.sites if (each.op, each.space) == ("store", "local")]
+    assert (store.degree, report.mark("slm")) == (passes, mark)
+    found = [hint.text for hint in report.hints if hint.kind == "bank conflict"]
+    assert len(found) == (passes > 1)
+    assert all("store to different bytes of one word" in text for text in found)
+    assert all(("since that is not known of this device" in text) == (mark == "~") for text in found)
+    assert all(text.endswith("4 elements of tile as one word, or make them elements of 4 bytes.") for text in found)
 
 
 def test_the_costliest_conflict_comes_first():

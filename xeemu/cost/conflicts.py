@@ -41,16 +41,21 @@ class _Remedy:
 def advice(subject: Subject) -> Iterator[Advice]:
     """What to do about the conflicts of each memory."""
     for sites in subject.by_memory("local", "load", "store"):
-        conflicting = costliest([site for site in sites if times(site) >= _DEGREE], "excess")
-        if conflicting:
-            yield from _of_memory(conflicting, sites, subject)
+        every = costliest([site for site in sites if times(site) > 1], "excess")
+        conflicting = [site for site in every if times(site) >= _DEGREE]
+        for advice in _of_memory(conflicting or every, sites, subject):
+            # Conflicts of fewer passes are worth a word only where that gains something.
+            yield dataclasses.replace(advice, minor=not conflicting)
 
 
 def _of_memory(conflicting: Sequence[SiteReport], sites: Sequence[SiteReport], subject: Subject) -> Iterator[Advice]:
     same = [site for site in conflicting if _is_one_word_store(site)]
-    rest = [site for site in conflicting if not _is_one_word_store(site)]
+    parts = [site for site in conflicting if site not in same and stores_parts_of_words(site)]
+    rest = [site for site in conflicting if site not in same and site not in parts]
     if same:
         yield _one_word(same, subject)
+    if parts:
+        yield _parts_of_words(parts, sites, subject)
     if rest:
         yield _layout(rest, sites, subject)
 
@@ -64,12 +69,37 @@ def _one_word(sites: Sequence[SiteReport], subject: Subject) -> Advice:
     return Advice("bank conflict", tuple(sites), text, Change(sites=changed))
 
 
+def _parts_of_words(stores: Sequence[SiteReport], sites: Sequence[SiteReport], subject: Subject) -> Advice:
+    size, word, device = _itemsize(stores[0]), subject.device.slm_bank_bytes or 1, subject.device
+    taken = (
+        "as is taken, since that is not known of this device" if device.slm_same_word_stores_conflict is None else ""
+    )
+    text = (
+        f"{figures(stores[0])} Lanes of a request store to different bytes of one word, one after the other"
+        f"{taken and ', '}{taken}. Let a work-item store {word // size} elements of {stores[0].memory} as one word, "
+        f"or make them elements of {word} bytes."
+    )
+
+    def apart(addresses: np.ndarray, active: np.ndarray) -> np.ndarray:
+        moved: np.ndarray = addresses // size * word
+        return moved
+
+    changed = tuple((site, _laid_out(site, apart, device)) for site in sites)
+    return Advice("bank conflict", tuple(stores), text, Change(sites=changed))
+
+
 def _by_one_item(site: SiteReport, subject: Subject) -> SiteReport:
     requests = -(-(site.requests or 0) // subject.requests_of_group)
     return dataclasses.replace(site, requests=requests, lanes=requests, passes=requests, ideal_passes=requests)
 
 
 def _layout(conflicting: Sequence[SiteReport], sites: Sequence[SiteReport], subject: Subject) -> Advice:
+    if times(conflicting[0]) < _DEGREE and not _is_shown(conflicting[0], subject.device):
+        text = (
+            f"{figures(conflicting[0])} In some executions lanes of a request touch different words of one bank. Let "
+            "lanes of a sub-group touch words of different banks in all of them."
+        )
+        return Advice("bank conflict", tuple(conflicting), text, Change(sites=_ideal(conflicting)))
     remedies = list(_remedies(conflicting[0], sites, subject))
     least = min((remedy.passes for remedy in remedies), default=0)
     before = sum(site.passes or 0 for site in sites)
@@ -80,6 +110,14 @@ def _layout(conflicting: Sequence[SiteReport], sites: Sequence[SiteReport], subj
         return Advice("bank conflict", tuple(conflicting), text, Change(sites=_ideal(conflicting)))
     changed = tuple(zip(sites, best.sites, strict=True))
     return Advice("bank conflict", tuple(conflicting), start + best.text, Change(sites=changed))
+
+
+def _is_shown(site: SiteReport, device: Device) -> bool:
+    """Whether all executions of a site have the conflicts of the one that is shown, so that a layout mends all."""
+    if site.bank_map is None or not site.requests or site.passes is None:
+        return False
+    addresses, active = _shown(site.bank_map)
+    return _passes(addresses, active, site, device, 1) * site.requests == site.passes * len(addresses)
 
 
 def _ideal(sites: Sequence[SiteReport]) -> tuple[tuple[SiteReport, SiteReport], ...]:
@@ -216,6 +254,14 @@ def is_one_word(shown: BankMap) -> bool:
     """Whether all lanes of each request are on one word."""
     words = [{a // shown.bank_bytes for a in row if a is not None} for row in shown.addresses]
     return any(words) and all(len(touched) <= 1 for touched in words)
+
+
+def stores_parts_of_words(site: SiteReport) -> bool:
+    """Whether lanes of a request store to different bytes of one word."""
+    if site.op != "store" or site.bank_map is None or _itemsize(site) >= site.bank_map.bank_bytes:
+        return False
+    rows = [{a for a in row if a is not None} for row in site.bank_map.addresses]
+    return any(len(row) > len({a // site.bank_map.bank_bytes for a in row}) for row in rows)
 
 
 def _is_one_word_store(site: SiteReport) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from xeemu.cost import amounts, bounds, execution, figures, hints, requests, timing
+from xeemu.cost import amounts, bounds, conflicts, execution, figures, hints, requests, timing
 from xeemu.cost.census import Census
 from xeemu.cost.costs import FIGURES, kind
 from xeemu.cost.counting import Counts, Ledger
@@ -127,7 +127,7 @@ def tabulate(
         not_modelled=(*_NOT_MODELLED, *_warm(time, device), *_missing(time)),
         sampled_groups=counts.sampled,
         marks={
-            "slm": _mark(local, slm.requests, slm.passes, slm.ideal_passes),
+            "slm": _slm_mark(local, slm, device),
             "global_": _mark(outside, global_.requests, global_.lines, global_.bytes_moved),
             "atomics": _mark(
                 sites, done.atomics.local_requests, done.atomics.global_operations, done.atomics.contention
@@ -224,6 +224,13 @@ def _mark(sites: Iterable[SiteReport], *figures: int | None) -> str:
     if None in figures:
         return "?"
     return "~" if any(site.errors is not None for site in sites) else "="
+
+
+def _slm_mark(local: Sequence[SiteReport], slm: LocalTotals, device: Device) -> str:
+    """How the figures of local memory are known: not exactly where the device does not tell what stores take."""
+    mark = _mark(local, slm.requests, slm.passes, slm.ideal_passes)
+    is_taken = device.slm_same_word_stores_conflict is None and any(map(conflicts.stores_parts_of_words, local))
+    return "~" if mark == "=" and is_taken else mark
 
 
 def _common(by_place: Mapping[AccessSite, SiteReport], taken: Census) -> tuple[SiteReport, ...]:
