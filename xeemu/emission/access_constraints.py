@@ -7,7 +7,6 @@ from xeemu.emission import (
     hazards,
     invariant_division,
     read_modify_write,
-    redundant_masks,
     stencil_loads,
     update_coalescing,
 )
@@ -28,7 +27,6 @@ class AccessConstraints:
     """How a memory operation has to be emitted.
 
     Attributes:
-      guarded: whether its mask keeps it within bounds and does nothing else (see `redundant_masks`).
       gathered: whether a load must be a gather (see `hazards`).
       scattered: whether a store must not be a slice (see `hazards`).
       joined: whether an update may wait for the next one (see `update_coalescing`).
@@ -40,7 +38,6 @@ class AccessConstraints:
       neighbour: a load as one of several that are read at once, if it is (see `stencil_loads`).
     """
 
-    guarded: bool = False
     gathered: bool = False
     scattered: bool = False
     joined: bool = False
@@ -57,7 +54,6 @@ class BodyConstraints:
     """Those of all memory operations of a (sub)program, by their numbers; attributes as in `AccessConstraints`."""
 
     hazards: Hazards
-    guarded: frozenset[int]
     joined: frozenset[int]
     rows: Mapping[int, Row]
     settled: frozenset[int]
@@ -69,7 +65,6 @@ class BodyConstraints:
         before = [read(v) for v in self.hazards.waits.get(number, ())]
         added = self.sums.get(number)
         return AccessConstraints(
-            guarded=number in self.guarded,
             gathered=number in self.hazards.gathered,
             scattered=number in self.hazards.scattered,
             joined=number in self.joined,
@@ -94,17 +89,13 @@ def of_body(body: Region, plan: Plan, context: Context) -> BodyConstraints:
     joined = (
         frozenset() if chunk.target.scatters_in_order else update_coalescing.of_body(body, chunk.deterministic, rows)
     )
-    guarded = frozenset() if watches else redundant_masks.of_body(body, plan, context.dimensions)
     return BodyConstraints(
         hazards=found,
-        guarded=guarded,
         joined=joined if iteration is None else joined | iteration.scattered,
         rows=rows,
         settled=invariant_division.finding(body, plan, context.dimensions)
         if chunk.many and not watches
         else frozenset(),
         sums={} if watches else read_modify_write.of_body(body, plan, chunk.geometry.items, found.scattered),
-        neighbours=stencil_loads.of_body(body, plan, context.dimensions, guarded)
-        if not watches and iteration is None
-        else {},
+        neighbours=stencil_loads.of_body(body, plan, context.dimensions) if not watches and iteration is None else {},
     )

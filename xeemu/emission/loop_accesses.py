@@ -8,7 +8,7 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from xeemu.emission import hazards, redundant_masks, strided_windows
+from xeemu.emission import hazards, strided_windows
 from xeemu.emission.chunk import Chunk
 from xeemu.emission.references import Reference
 from xeemu.emission.storage import Storage
@@ -89,7 +89,7 @@ class CountedLoop:
     def _is_masked(self, number: int) -> bool:
         """Whether its own mask, known only when the program runs, leaves elements of an access out."""
         mask = ops.mask(self.body.ops[number])
-        if mask is None or number in redundant_masks.of_body(self.body, self.plan, self.dimensions):
+        if mask is None:
             return False
         form = self.plan.value(mask, self.dimensions).form
         return form is None or not form.constant
@@ -164,7 +164,7 @@ def moves(body: Region, plan: Plan) -> dict[int, int]:
     for number, op in enumerate(body.ops):
         if op.name in ops.ACCESSES:
             step = _growth(op.operands[1], growth)
-            if step is not None and op.attributes["access"].rank == 1:
+            if step is not None and op.attributes["access"].rank == op.operands[0].ndim == 1:
                 found[number] = step
         elif (step := _result(op, growth)) is not None and (not step or op.results[0] in plan.bases):
             # A base that comes from other bases is that of an exact result, which neither wraps nor rounds.

@@ -14,7 +14,6 @@ from xeemu.emission import (
     access_plans,
     batched_updates,
     fusion_barriers,
-    linearised_indices,
     placed_windows,
     positions,
 )
@@ -78,10 +77,9 @@ def accessed(applied: Applied, way: AccessConstraints, context: Context) -> list
     if way.entangled and 1 in buffer.data.shape:  # XLA leaves such axes out, and sees it in two shapes then
         buffer = dataclasses.replace(buffer, viewed=True)
     indices, rest = values[: what.rank], values[what.rank :]
-    if not indices or context.observer.watches:
+    if what.view is None:
         return _Access(applied, way, context, buffer, indices, rest).results()
-    joined, shape = linearised_indices.joined(indices, buffer.shape)
-    results = _Access(applied, way, context, buffer.seen(shape), joined, rest).results()
+    results = _Access(applied, way, context, buffer.seen(what.view), indices, rest).results()
     return [_as_before(r, buffer) if isinstance(r, Buffer) else r for r in results]
 
 
@@ -123,9 +121,7 @@ class _Access:
 
     def _loaded(self) -> list[Item]:
         """The value that a load gives."""
-        mask, other = self.values if self.what.masked else (None, None)
-        if self.way.guarded:
-            mask = other = None
+        mask, other = self.values if self.what.masked and not self.what.bounded else (None, None)
         chunk, op, plan = self.context.chunk, self.applied.op, self.applied.plan
         # A load by work-items that do not run harms nobody.
         where = positions.lanes(self.what, mask, [], chunk)
@@ -158,7 +154,7 @@ class _Access:
 
     def _loading(self, gathered: bool, split: Split | None) -> Loading:
         """What decides on how a load is carried out, beside its reference."""
-        constant = ops.other(self.applied.op) if self.way.guarded else None
+        constant = ops.other(self.applied.op) if self.what.bounded else None
         return Loading(constant.array if constant else None, gathered, self.way.neighbour, split)
 
     def _split(self) -> Split | None:
@@ -171,7 +167,7 @@ class _Access:
         """The memory after an access that is no load, perhaps after the old value."""
         applied, active, present = self.applied, self.applied.active, self.context.present
         values = self.values[:-1] if self.what.masked else self.values
-        mask = self.values[-1] if self.what.masked and not self.way.guarded else None
+        mask = self.values[-1] if self.what.masked else None
         chunk = self.context.storing(applied.plan.values[applied.op.operands[0]])
         masks: list[jax.Array | None] = [None if active is None else active[:, None], present]
         where = positions.lanes(self.what, mask, masks, chunk)

@@ -89,6 +89,7 @@ def _same_place(load: Op, store: Op, numbers: dict[Any, int]) -> bool:
     return (
         load.operands[0] is store.operands[0]
         and one.shape == other.shape == value.shape
+        and one.view == other.view
         and value.dtype == store.operands[0].dtype
         and all(map(equal, ops.indices(load), ops.indices(store)))
         and (masks[0] is None or (masks[1] is not None and equal(masks[0], masks[1])))

@@ -6,7 +6,7 @@ a pass over all that is read, for each load by itself; compilers fuse the slices
 
 import collections
 import dataclasses
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import jax
 import numpy as np
@@ -44,7 +44,7 @@ class StencilLoad:
         return self.found[0]
 
 
-def of_body(body: Region, plan: Plan, dimensions: int, guarded: Collection[int]) -> Mapping[int, StencilLoad]:
+def of_body(body: Region, plan: Plan, dimensions: int) -> Mapping[int, StencilLoad]:
     """For the numbers of loads of a (sub)program that have neighbours, what these are.
 
     They are loads from one version of a global memory that may be out of bounds.
@@ -53,14 +53,14 @@ def of_body(body: Region, plan: Plan, dimensions: int, guarded: Collection[int])
       body: the program.
       plan: its analysis.
       dimensions: of the launch.
-      guarded: the numbers of those that give what their mask says where they are out of bounds (see `redundant_masks`).
     """
     alike = collections.defaultdict[Hashable, list[tuple[int, tuple[int, ...]]]](list)
     for number, op in enumerate(body.ops):
         if (found := _placed(op, plan, dimensions)) is not None:
             key, place = found
             # Its dtype is the memory's; 0.0 is not -0.0.
-            missing = other.array.tobytes() if number in guarded and (other := ops.other(op)) else None
+            is_bounded, other = op.attributes["access"].bounded, ops.other(op)
+            missing = other.array.tobytes() if is_bounded and other else None
             alike[key, missing].append((number, place))
     several = [group for group in alike.values() if len(group) > 1]
     return {number: one for group in several for number, one in _together(group, body, plan, dimensions).items()}
@@ -77,7 +77,7 @@ def _placed(op: Op, plan: Plan, dimensions: int) -> tuple[Hashable, tuple[int, .
     if not known or len(known) < len(address.shape) or not where.count:
         return None
     first = tuple(int(form.pattern[0]) for form in known)
-    return (op.operands[0], where.shape, where.chosen.tobytes(), tuple(map(_shape, known))), first
+    return (op.operands[0], address.shape, where.shape, where.chosen.tobytes(), tuple(map(_shape, known))), first
 
 
 def _shape(form: Form) -> Hashable:

@@ -75,6 +75,12 @@ def indices(op: Op) -> list[Value]:
     return list(op.operands[1 : 1 + op.attributes["access"].rank])
 
 
+def seen_shape(op: Op) -> tuple[int, ...]:
+    """The shape in which an access sees its memory, of which its index is."""
+    view: tuple[int, ...] | None = op.attributes["access"].view
+    return tuple(op.operands[0].shape) if view is None else view
+
+
 def other(op: Op) -> Constant | None:
     """What a masked load gives to the work-items that take no part, if that is a constant."""
     last = op.operands[-1]

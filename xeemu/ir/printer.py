@@ -246,11 +246,13 @@ def _id(op: Op, given: list[str]) -> str:
 
 def _access(op: Op, given: list[str]) -> str:
     what, name = op.attributes["access"], ops.operation(op)
-    element = f"{given[0]}[{', '.join(given[1 : 1 + what.rank])}]"
+    memory = given[0] if what.view is None else f"{given[0]}.reshape({', '.join(map(str, what.view))})"
+    element = f"{memory}[{', '.join(given[1 : 1 + what.rank])}]"
     rest = given[1 + what.rank :]
     kind = f"atomic {what.ordering} " if what.ordering else "block " if what.block else ""
     if name == "load":
-        where = f" where {rest[0]} else {rest[1]}" if what.masked else ""
+        condition = "within bounds" if what.bounded else f"where {rest[0]}" if what.masked else ""
+        where = f" {condition} else {rest[1]}" if what.masked else ""
         return f"{kind}load {element}{where}"
     where = f" where {rest.pop()}" if what.masked else ""
     return f"{kind}{name} {element} {', '.join(rest)}{where}"

@@ -176,16 +176,13 @@ def of_index(shape: tuple[int, ...], copies: int, indices: Sequence[Index], elem
 def foreseen(op: Op, plan: Plan, dimensions: int, copies: int = 1) -> Address:
     """The address of an access, as its operation and the analysis have it.
 
-    Its emission may know more: that two components are the quotient and the remainder of one number, see
-    `linearised_indices`.
-
     Args:
       op: the access.
       plan: what is known of its operands.
       dimensions: of the launch.
       copies: of the memory, that lie in one array.
     """
-    mask, shape = ops.mask(op), tuple(op.operands[0].shape)
+    mask, shape = ops.mask(op), ops.seen_shape(op)
     elements = left_in(op.attributes["access"].shape, None if mask is None else plan.value(mask, dimensions).form)
     indices = [_index(plan.value(a, dimensions), a.dtype) for a in ops.indices(op)]
     return of_index(shape, copies, indices, elements)

@@ -168,5 +168,5 @@ def _of_inner(count: Callable[[Region, Plan, int], int], body: Region, plan: Pla
 
 def doubted(op: Op, plan: Plan, dimensions: int) -> int:
     """How many components of an access's index are not proved to be within bounds."""
-    each = zip(ops.indices(op), op.operands[0].shape, strict=True)
+    each = zip(ops.indices(op), ops.seen_shape(op), strict=True)
     return sum(not intervals.within(plan.value(a, dimensions).interval, (0, n - 1)) for a, n in each)

@@ -40,6 +40,10 @@ class Access:
       masked: whether a mask (and for loads the value of the masked-out work-items) follows the other operands.
       ordering: order and scope if the access is atomic.
       block: whether a sub-group reads or writes consecutive elements as one block message.
+      bounded: whether work-items whose index is out of bounds are masked out of a load, which is masked then; that is a
+        pass's to say (`passes/drop_redundant_masks.py`).
+      view: the shape in which it sees the memory, if that is not the memory's; this too only passes say
+        (`passes/linearise_indices.py`).
     """
 
     shape: tuple[int, ...]
@@ -47,6 +51,8 @@ class Access:
     masked: bool
     ordering: Ordering | None = None
     block: bool = False
+    bounded: bool = False
+    view: tuple[int, ...] | None = None
 
 
 def _array(shape: Sequence[int], dtype: Any) -> jax.core.ShapedArray:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from xeemu.emission import redundant_masks
 from xeemu.ir import ops
 from xeemu.ir.program import Op, Value
 from xeemu.knowledge import addressing, injectivity, intervals
@@ -23,13 +22,11 @@ def _fills(program: Program, plan: Plan, number: int) -> bool:
     """Whether plain stores, and nothing else, use a memory, and store to each of its elements."""
     numbers, geometry, body = program.uses(number), program.geometry, program.body
     stores = [body.ops[n] for n in numbers]
-    if not stores or any(store.name != ops.STORE for store in stores):
+    if not all(store.name == ops.STORE and _is_known(ops.mask(store), plan, geometry) for store in stores):
         return False
-    if all(_is_known(ops.mask(store), plan, geometry) for store in stores):
-        together = not geometry.ragged and _fill_together(stores, plan, geometry)
-        return together or (len(stores) == 1 and _has_each_id(stores[0], plan, geometry))
-    guarded = len(stores) == 1 and numbers[0] in redundant_masks.of_body(body, plan, _dimensions(geometry))
-    return guarded and _has_each_id(stores[0], plan, geometry)
+    if len(stores) == 1 and _has_each_id(stores[0], plan, geometry):
+        return True
+    return bool(stores) and not geometry.ragged and _fill_together(stores, plan, geometry)
 
 
 def _is_known(mask: Value | None, plan: Plan, geometry: Geometry) -> bool:
@@ -42,7 +39,7 @@ def _is_known(mask: Value | None, plan: Plan, geometry: Geometry) -> bool:
 
 def _has_each_id(store: Op, plan: Plan, geometry: Geometry) -> bool:
     """Whether each component of the index is the global id of another dimension, with an item for each element."""
-    shape, dimensions = store.operands[0].shape, _dimensions(geometry)
+    shape, dimensions = ops.seen_shape(store), _dimensions(geometry)
     elements = addressing.foreseen(store, plan, dimensions).elements
     if elements.shape != geometry.local_range or not elements.all or len(shape) != dimensions:
         return False
@@ -81,7 +78,7 @@ def _fill_together(stores: Sequence[Op], plan: Plan, geometry: Geometry) -> bool
 
 def _inside(store: Op, plan: Plan, geometry: Geometry) -> Form | None:
     """The linear index of a store's elements; None if it is not known, or some might be out of bounds."""
-    dimensions, shape = _dimensions(geometry), store.operands[0].shape
+    dimensions, shape = _dimensions(geometry), ops.seen_shape(store)
     found = [plan.value(a, dimensions).interval for a in ops.indices(store)]
     inside = all(intervals.within(i, (0, n - 1)) for i, n in zip(found, shape, strict=True))
     return addressing.foreseen(store, plan, dimensions).form if inside else None

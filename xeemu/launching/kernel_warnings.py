@@ -48,7 +48,7 @@ def _barriers(program: Program) -> Iterator[tuple[Site, str]]:
 def _beyond(program: Program) -> Iterator[tuple[Site, str]]:
     """Constant indices that are out of bounds, of what is always executed."""
     for op, memory in _accesses(program):
-        for d, (index, size) in enumerate(zip(ops.indices(op), op.operands[0].shape, strict=True)):
+        for d, (index, size) in enumerate(zip(ops.indices(op), ops.seen_shape(op), strict=True)):
             if size and isinstance(index, Constant) and not index.ndim and not 0 <= int(index.array) < size:
                 effect = "gives the poison value" if ops.operation(op) == "load" else "does nothing"
                 yield (

@@ -156,7 +156,7 @@ class Prepared:
     @functools.cached_property
     def overwritten(self) -> frozenset[int]:
         """The numbers of the arguments whose contents before the launch do not matter."""
-        return full_overwrite.overwritten(self.program, self.plan)
+        return full_overwrite.overwritten(self.analysed.task.program, self.analysed.task.plan)
 
     def _all_chunks(
         self, flat: list[jax.Array], written: list[int], watch: Watch, state: Any, share: Share | None

@@ -1,6 +1,5 @@
 """Common subexpressions: what is computed twice in one way is computed once."""
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 
 from xeemu.devices.target import Target
@@ -9,6 +8,7 @@ from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.ir.rewriting import Rewriter, rewritten
 from xeemu.knowledge.value_numbering import Numbers
 from xeemu.language.program import Program
+from xeemu.passes import eliminate_dead_code
 from xeemu.passes.facts import Facts
 
 
@@ -26,7 +26,7 @@ def common_subexpressions(program: Program, facts: Facts, target: Target) -> Pro
         earlier = search.again.get(op)
         return None if earlier is None else rewriter.values(earlier.results)
 
-    return dataclasses.replace(program, body=rewritten(program.body, known))
+    return eliminate_dead_code.remade(program, rewritten(program.body, known))
 
 
 class _Search:

@@ -16,13 +16,18 @@ def eliminate_dead_code(program: Program, facts: Facts, target: Target) -> Progr
     An update of a memory is dead if nobody uses its next version. A loop that tests a predicate stays, because it may
     go on for ever, which a launch tells.
     """
-    body = _live(program.body)
-    if body is program.body:
+    return remade(program, program.body)
+
+
+def remade(program: Program, body: Region) -> Program:
+    """A program with another body, but for what nobody uses there: what a pass makes leaves no dead code behind."""
+    live = _live(body)
+    if live is program.body:
         return program
     # Those of the program are in the order in which it makes them.
-    made, left = ([op.results for op in each.walk() if op.name == ops.ALLOCATE] for each in (program.body, body))
+    made, left = ([op.results for op in each.walk() if op.name == ops.ALLOCATE] for each in (program.body, live))
     kept = tuple(a for a, results in zip(program.allocations, made, strict=True) if results in left)
-    return dataclasses.replace(program, body=body, allocations=kept)
+    return dataclasses.replace(program, body=live, allocations=kept)
 
 
 def _live(region: Region) -> Region:
@@ -65,6 +70,8 @@ def _without_dead_carries(op: Op, kept: set[int]) -> Op:
             break
         kept |= carried
     taken |= {k for k in kept if k < carries}
+    if (len(taken), len(kept)) == (len(op.operands), len(op.results)):
+        return op
     regions = tuple(dataclasses.replace(each, inputs=_chosen(each.inputs, taken)) for each in (*predicate, live))
     count = {"carries": len([k for k in taken if k < carries])} if op.name == "scan" else {}
     return dataclasses.replace(

@@ -20,7 +20,7 @@ from xeemu.knowledge import scratchpad_copies
 from xeemu.knowledge.analysis import Known
 from xeemu.knowledge.scratchpad_copies import Copy
 from xeemu.language.program import Program
-from xeemu.passes import building
+from xeemu.passes import building, eliminate_dead_code
 from xeemu.passes.building import Builder
 from xeemu.passes.facts import Facts
 
@@ -40,10 +40,7 @@ def eliminate_scratchpads(program: Program, facts: Facts, target: Target) -> Pro
         return [None] * len(are_gone) if are_gone and all(are_gone) else None
 
     body = rewritten(program.body, bypassed, lambda value: None if facts.known(value) in copies else value)
-    memories = {copy.memory for copy in found}
-    return dataclasses.replace(
-        program, body=body, allocations=tuple(a for a in program.allocations if a not in memories)
-    )
+    return eliminate_dead_code.remade(program, body)
 
 
 def _loaded(builder: Builder, copy: Copy) -> Value:

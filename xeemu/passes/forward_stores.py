@@ -24,7 +24,7 @@ from xeemu.knowledge.addressing import Elements
 from xeemu.knowledge.analysis import Known, Plan
 from xeemu.language.geometry import Geometry
 from xeemu.language.program import Program
-from xeemu.passes import elements
+from xeemu.passes import elements, eliminate_dead_code
 from xeemu.passes.building import Builder
 from xeemu.passes.elements import Lanes
 from xeemu.passes.facts import Facts
@@ -45,7 +45,7 @@ def forward_stores(program: Program, facts: Facts, target: Target) -> Program:
     def forwarded(rewriter: Rewriter, op: Op) -> Sequence[Value | None] | None:
         return [_loaded(Builder(program, rewriter, op), found[op])] if op in found else None
 
-    return dataclasses.replace(program, body=rewritten(program.body, forwarded))
+    return eliminate_dead_code.remade(program, rewritten(program.body, forwarded))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

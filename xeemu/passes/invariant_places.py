@@ -114,7 +114,7 @@ class _Uses:
 def _key(place: Place, memory: Known, numbers: "_Invariants") -> Hashable:
     """What accesses at one place have in common; None of one that moves."""
     access, form = place.access, place.address.form
-    lanes = (access.shape, place.address.elements.chosen.tobytes())
+    lanes = (access.shape, access.view, place.address.elements.chosen.tobytes())
     if form is not None and place.forms is not None:
         return "known", form.steps, form.pattern.tobytes(), lanes if memory.space == "private" else None
     index = tuple(map(numbers.of, ops.indices(place.op)))

@@ -10,11 +10,13 @@ from xeemu.ir import verifier
 from xeemu.language import source
 from xeemu.language.program import Program
 from xeemu.passes.common_subexpressions import common_subexpressions
+from xeemu.passes.drop_redundant_masks import drop_redundant_masks
 from xeemu.passes.eliminate_dead_code import eliminate_dead_code
 from xeemu.passes.eliminate_scratchpads import eliminate_scratchpads
 from xeemu.passes.facts import Facts
 from xeemu.passes.forward_stores import forward_stores
 from xeemu.passes.inline_calls import inline_calls
+from xeemu.passes.linearise_indices import linearise_indices
 from xeemu.passes.promote_memories import promote_memories
 from xeemu.passes.simplify_divisions import simplify_divisions
 
@@ -27,11 +29,13 @@ PASSES: tuple[Pass, ...] = (
     simplify_divisions,
     common_subexpressions,
     eliminate_scratchpads,
+    linearise_indices,
     promote_memories,
     forward_stores,
-    eliminate_dead_code,
+    drop_redundant_masks,
 )
-"""All of them, in order. Each relies on those before it: after the first one there are no calls."""
+"""All of them, each once, in order. Each relies on those before it: after the first one there are no calls, and after
+the second one there is no dead code, of which the others leave none behind."""
 
 NAMES = tuple(each.__name__ for each in PASSES)
 
@@ -43,10 +47,10 @@ def optimised(program: Program, target: Target, rows: range | None = None, after
       program: as it was written.
       target: the host that will carry it out.
       rows: the rows of groups, along the first dimension of the group range, that will; None for all.
-      after: the name of the last pass that is applied, of one that is applied twice the second time; None for all.
+      after: the name of the last pass that is applied; None for all.
     """
     facts = Facts(program, rows)
-    for each in PASSES[: len(PASSES) if after is None else len(PASSES) - NAMES[::-1].index(after)]:
+    for each in PASSES[: None if after is None else NAMES.index(after) + 1]:
         made = each(facts.program, facts, target)
         if made.body is not facts.program.body:
             verifier.verify(made.body, lambda op: str(source.of_op(op)))

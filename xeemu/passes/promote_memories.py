@@ -21,7 +21,7 @@ from xeemu.knowledge.analysis import Known
 from xeemu.knowledge.forms import Form
 from xeemu.language import primitives
 from xeemu.language.program import Program
-from xeemu.passes import building, elements, invariant_places
+from xeemu.passes import building, elements, eliminate_dead_code, invariant_places
 from xeemu.passes.building import Builder
 from xeemu.passes.elements import Lanes
 from xeemu.passes.facts import Facts
@@ -33,7 +33,7 @@ _LOOPS = ("scan", "while")
 def promote_memories(program: Program, facts: Facts, target: Target) -> Program:
     """A program whose loops carry elements of memories that they access at one place only."""
     promotion = _Promotion(program, facts)
-    return dataclasses.replace(program, body=rewritten(program.body, promotion.rule, promotion.renewed))
+    return eliminate_dead_code.remade(program, rewritten(program.body, promotion.rule, promotion.renewed))
 
 
 class _Promotion:

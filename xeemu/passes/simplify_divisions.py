@@ -3,7 +3,6 @@
 What would correct a remainder is a choice that is known then; so are others, which go as well.
 """
 
-import dataclasses
 from collections.abc import Sequence
 
 from xeemu.devices.target import Target
@@ -11,11 +10,12 @@ from xeemu.ir.program import Op, Value
 from xeemu.ir.rewriting import Rewriter, rewritten
 from xeemu.knowledge import floor_division
 from xeemu.language.program import Program
+from xeemu.passes import eliminate_dead_code
 from xeemu.passes.facts import Facts
 
 
 def simplify_divisions(program: Program, facts: Facts, target: Target) -> Program:
-    """A program in which such a quotient is that of `div`, such a remainder that of `rem`; the rest is dead code."""
+    """A program in which such a quotient is that of `div`, and such a remainder that of `rem`."""
     made = {value: op for op in program.body.walk() for value in op.results}
     if not any(op.name in ("div", "rem") for op in made.values()):
         return program
@@ -28,4 +28,4 @@ def simplify_divisions(program: Program, facts: Facts, target: Target) -> Progra
         division = floor_division.natural(op.results[0], made, lambda value: facts.known(value).interval)
         return None if division is None else rewriter.values(division.results)
 
-    return dataclasses.replace(program, body=rewritten(program.body, divided))
+    return eliminate_dead_code.remade(program, rewritten(program.body, divided))

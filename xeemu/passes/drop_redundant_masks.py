@@ -6,44 +6,65 @@ to look at both, and a window that ends with the memory needs neither.
 """
 
 import dataclasses
+from collections.abc import Sequence
 
+import numpy as np
+
+from xeemu.devices.target import Target
 from xeemu.ir import ops
-from xeemu.ir.program import Constant, Op, Region, Value
-from xeemu.knowledge import intervals, value_numbering
-from xeemu.knowledge.analysis import Plan, fact
-from xeemu.knowledge.intervals import Interval
+from xeemu.ir.program import Constant, Op, Value
+from xeemu.ir.rewriting import Rewriter, rewritten
+from xeemu.knowledge import intervals
+from xeemu.language.program import Program
+from xeemu.passes import eliminate_dead_code
+from xeemu.passes.facts import Facts
 
 _ORDERS = {"lt": (False, 0), "le": (False, 1), "ge": (True, 0), "gt": (True, 1)}
 """For a comparison with a constant whether it sets the least value or the end, and what it adds to the constant."""
 
 _MIRRORED = {"lt": "gt", "le": "ge", "ge": "le", "gt": "lt"}
 
-
-@fact
-def of_body(body: Region, plan: Plan, dimensions: int) -> frozenset[int]:
-    """The numbers of the loads and stores of a (sub)program whose masks are guards.
-
-    Args:
-      body: the program.
-      plan: its analysis.
-      dimensions: of the launch.
-    """
-    masked = [(number, op) for number, op in enumerate(body.ops) if _is_masked(op, plan)]
-    if not masked:
-        return frozenset()
-    masks = _Masks(body, plan, dimensions)
-    return frozenset(number for number, op in masked if masks.guard(op))
+_TRUE = Constant((), np.dtype(bool), array=np.asarray(True), is_literal=True)
 
 
-def _is_masked(op: Op, plan: Plan) -> bool:
+def drop_redundant_masks(program: Program, facts: Facts, target: Target) -> Program:
+    """A program whose loads from global memory are bounded in place of such masks, and whose stores have none."""
+    masks = _Masks(program, facts)
+    found = {op for op in program.body.walk() if _is_masked(op, facts) and masks.guard(op)}
+    if not found:
+        return program
+
+    def bare(rewriter: Rewriter, op: Op) -> Sequence[Value | None] | None:
+        if op not in found:
+            return None
+        rewriter.keep(_bounded(op) if op.name == ops.LOAD else _unmasked(op))
+        return rewriter.values(op.results)
+
+    return eliminate_dead_code.remade(program, rewritten(program.body, bare))
+
+
+def _bounded(load: Op) -> Op:
+    """A load of which everybody takes part, and that gives what its mask would where it is out of bounds."""
+    access = dataclasses.replace(load.attributes["access"], bounded=True)
+    operands = (*load.operands[:-2], _TRUE, load.operands[-1])
+    return dataclasses.replace(load, operands=operands, attributes={**load.attributes, "access": access})
+
+
+def _unmasked(store: Op) -> Op:
+    """A store of which everybody takes part; what is out of bounds is not stored anyway."""
+    access = dataclasses.replace(store.attributes["access"], masked=False)
+    return dataclasses.replace(store, operands=store.operands[:-1], attributes={**store.attributes, "access": access})
+
+
+def _is_masked(op: Op, facts: Facts) -> bool:
     """Whether it loads from global memory, with a constant for those masked out, or stores to it, as a mask says."""
-    if op.name not in (ops.LOAD, ops.STORE) or plan.values[op.operands[0]].space != "global":
+    if op.name not in (ops.LOAD, ops.STORE) or facts.known(op.operands[0]).space != "global":
         return False
     mask = ops.mask(op)
     if mask is None or isinstance(mask, Constant):
         return False
-    # One that is known before the program runs chooses elements (see `addressing.left_in`), here as in other modules.
-    form = plan.values[mask].form
+    # One that is known before the program runs chooses elements (see `addressing.left_in`).
+    form = facts.known(mask).form
     if form is not None and form.constant:
         return False
     return op.name == ops.STORE or isinstance(op.operands[-1], Constant)
@@ -51,20 +72,19 @@ def _is_masked(op: Op, plan: Plan) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class _Condition:
-    """That a value, given by its number, is at least `least` and below `end`."""
+    """That a value is at least `least` and below `end`."""
 
-    number: int
+    value: Value
     least: int | None = None
     end: int | None = None
 
 
 class _Masks:
-    """What the masks of a (sub)program are made of."""
+    """What the masks of a program are made of."""
 
-    def __init__(self, body: Region, plan: Plan, dimensions: int) -> None:
-        self.plan, self.dimensions = plan, dimensions
-        self.numbers = value_numbering.of_body(body)
-        self.made = {v: op for op in body.ops for v in op.results}
+    def __init__(self, program: Program, facts: Facts) -> None:
+        self.facts = facts
+        self.made = {value: op for op in program.body.walk() for value in op.results}
 
     def guard(self, op: Op) -> bool:
         """Whether the mask of an access is true exactly where its index is within bounds."""
@@ -73,17 +93,17 @@ class _Masks:
         if conditions is None:
             return False
         indices = [self._origin(a) for a in ops.indices(op)]
-        about = {self._number(a) for a in indices}
-        return all(c.number in about for c in conditions) and all(
-            self._keeps_within(a, size, conditions) for a, size in zip(indices, op.operands[0].shape, strict=True)
+        about = set(indices)
+        return all(c.value in about for c in conditions) and all(
+            self._keeps_within(a, size, conditions) for a, size in zip(indices, ops.seen_shape(op), strict=True)
         )
 
     def _keeps_within(self, index: Value, size: int, conditions: list[_Condition]) -> bool:
         """Whether the conditions on a component of an index hold exactly where that is within bounds."""
-        interval = self.plan.value(index, self.dimensions).interval
+        interval = self.facts.known(index).interval
         if interval is None:
             return False
-        own = [c for c in conditions if c.number == self._number(index)]
+        own = [c for c in conditions if c.value is index]
         least = max([interval[0], *(c.least for c in own if c.least is not None)])
         end = min([interval[1] + 1, *(c.end for c in own if c.end is not None)])
         return least == max(interval[0], 0) and end == min(interval[1] + 1, size)
@@ -102,28 +122,20 @@ class _Masks:
     def _comparison(self, op: Op) -> _Condition | None:
         """A comparison with a constant."""
         name, (a, b) = op.name, op.operands
-        if self._constant(b) is None:
+        if self.facts.known(b).only is None:
             name, a, b = _MIRRORED[name], b, a
-        bound = self._constant(b)
+        bound = self.facts.known(b).only
         if bound is None:
             return None
         sets_least, more = _ORDERS[name]
-        number = self._number(self._origin(a))
-        return _Condition(number, least=bound + more) if sets_least else _Condition(number, end=bound + more)
-
-    def _constant(self, value: Value) -> int | None:
-        """The only value that an integer takes."""
-        interval: Interval | None = self.plan.value(value, self.dimensions).interval
-        return interval[0] if interval is not None and interval[0] == interval[1] else None
+        value = self._origin(a)
+        return _Condition(value, least=bound + more) if sets_least else _Condition(value, end=bound + more)
 
     def _origin(self, value: Value) -> Value:
         """The value that others are in wider types."""
         op = None if isinstance(value, Constant) else self.made.get(value)
         if op is None or op.name != "convert_element_type":
             return value
-        interval = self.plan.value(op.operands[0], self.dimensions).interval
+        interval = self.facts.known(op.operands[0]).interval
         same = interval is not None and intervals.within(interval, intervals.of_dtype(value.dtype))
         return self._origin(op.operands[0]) if same else value
-
-    def _number(self, value: Value) -> int:
-        return self.numbers[value]

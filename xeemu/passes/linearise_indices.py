@@ -1,0 +1,61 @@
+"""Linearised indices: those that are the quotient and the remainder of one number, by the width of the memory.
+
+Work-items of one dimension are put into rows and columns so. They go along the memory's elements as the number does,
+which is the index then of the memory seen in another shape, the two dimensions as one.
+"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from xeemu.devices.target import Target
+from xeemu.ir import ops
+from xeemu.ir.program import Op, Value
+from xeemu.ir.rewriting import Rewriter, rewritten
+from xeemu.language.program import Program
+from xeemu.passes import eliminate_dead_code
+from xeemu.passes.facts import Facts
+
+
+def linearise_indices(program: Program, facts: Facts, target: Target) -> Program:
+    """A program whose accesses have one component of an index where two are such."""
+    made = {value: op for op in program.body.walk() for value in op.results}
+    each = ((op, _joined(op, made, facts)) for op in program.body.walk() if op.name in ops.ACCESSES)
+    found = {op: linear for op, linear in each if linear is not op}
+    if not found:
+        return program
+
+    def seen(rewriter: Rewriter, op: Op) -> Sequence[Value | None] | None:
+        if op not in found:
+            return None
+        rewriter.keep(found[op])
+        return rewriter.values(op.results)
+
+    return eliminate_dead_code.remade(program, rewritten(program.body, seen))
+
+
+def _joined(op: Op, made: Mapping[Value, Op], facts: Facts) -> Op:
+    """An access with such components as one; the same one if it has none."""
+    indices, sizes, k = ops.indices(op), list(ops.seen_shape(op)), 1
+    while k < len(indices):
+        whole = _whole(made.get(indices[k - 1]), made.get(indices[k]), sizes[k], facts)
+        if whole is None:
+            k += 1
+            continue
+        indices[k - 1 : k + 1], sizes[k - 1 : k + 1] = [whole], [sizes[k - 1] * sizes[k]]
+        k = max(k - 1, 1)
+    access = op.attributes["access"]
+    if len(indices) == access.rank:
+        return op
+    seen = dataclasses.replace(access, rank=len(indices), view=tuple(sizes))
+    operands = (op.operands[0], *indices, *op.operands[1 + access.rank :])
+    return dataclasses.replace(op, operands=operands, attributes={**op.attributes, "access": seen})
+
+
+def _whole(quotient: Op | None, rest: Op | None, width: int, facts: Facts) -> Value | None:
+    """The number, not negative, of which two operations give the quotient and the remainder by a width."""
+    if quotient is None or rest is None or (quotient.name, rest.name) != ("div", "rem"):
+        return None
+    number, interval = quotient.operands[0], facts.known(quotient.operands[0]).interval
+    by_width = all(facts.known(op.operands[1]).only == width for op in (quotient, rest))
+    is_natural = interval is not None and interval[0] >= 0 and number.shape == quotient.results[0].shape
+    return number if by_width and is_natural and rest.operands[0] is number else None
