@@ -294,7 +294,7 @@ class TestRefused:
         ("arguments", "static", "message"),
         [
             ((), {}, "kernel scale takes 1 argument (x), but got 0"),
-            (([1.0],), {}, "argument x of kernel scale is a list; pass an array"),
+            (([1.0],), {}, "argument x of kernel scale is a list of numbers; pass np.asarray(x)"),
             ((X,), {"factor": 1}, "factor is given twice, by keyword and in the space"),
             ((X,), {"factr": 1}, "kernel scale has no static parameter factr"),
         ],

@@ -148,8 +148,8 @@ def _pairs(pairs: Sequence[str], width: int) -> list[str]:
 
 
 def unit_of(rows: Sequence["Row"]) -> str:
-    """The largest unit of which the first row's time has one at least."""
-    time_s = rows[0].time_s if rows else None
+    """The largest unit of which the first row's time, or the least that it may be, has one at least."""
+    time_s = (rows[0].time_s or rows[0].least_s) if rows else None
     return next((unit for unit, size in UNITS.items() if time_s is not None and time_s >= size), "ns")
 
 
