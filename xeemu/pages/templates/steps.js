@@ -5,7 +5,8 @@ document.querySelectorAll(".xeemu .steps:not([data-ready])").forEach((root) => {
   const show = (number) => {
     slider.value = Math.min(Math.max(number, 0), steps.length - 1);
     steps.forEach((step, n) => { step.hidden = n !== +slider.value; });
-    root.querySelector("output").textContent = `step ${slider.value} of ${steps.length}`;
+    const last = `of 0 to ${steps.length - 1}, as in .steps[${slider.value}]`;
+    root.querySelector("output").textContent = steps.length ? `step ${slider.value} ${last}` : "no steps";
     root.querySelectorAll("tr.marked").forEach((row) => row.classList.remove("marked"));
     const step = steps[+slider.value];
     if (!step) return;
