@@ -28,6 +28,8 @@ class Outcome(NamedTuple):
       device, launch: a preset, and a name of `intel_kernels.LAUNCHES`.
       published, unit, source: as it was published.
       used: whether a figure of the device, or of its generation, was set by it.
+      effect: what is in the number that xeemu does not model by design, since a compiler's choice of registers or the
+        contents of memory decide it; empty if nothing is known to be.
       measured_us: the time of the launch that follows.
       predicted_us: None where xeemu gives none.
       bound: what the prediction says binds.
@@ -40,6 +42,7 @@ class Outcome(NamedTuple):
     unit: str
     source: str
     used: bool
+    effect: str
     measured_us: float
     predicted_us: float | None
     bound: str
@@ -58,6 +61,7 @@ class Ratio(NamedTuple):
     name: str
     source: str
     used: bool
+    effect: str
     measured: float
     predicted: float | None
 
@@ -89,12 +93,12 @@ def predicted() -> list[Outcome]:
     return [predict(*_published(row)) for row in rows]
 
 
-def _published(row: dict[str, str]) -> tuple[str, str, float, str, str, bool]:
+def _published(row: dict[str, str]) -> tuple[str, str, float, str, str, bool, str]:
     value = float(row["published"])
-    return row["device"], row["launch"], value, row["unit"], row["source"], row["used"] == "yes"
+    return row["device"], row["launch"], value, row["unit"], row["source"], row["used"] == "yes", row["effect"]
 
 
-def predict(device: str, name: str, value: float, unit: str, source: str, used: bool) -> Outcome:
+def predict(device: str, name: str, value: float, unit: str, source: str, used: bool, effect: str) -> Outcome:
     """The outcome of a published measurement."""
     launch = intel_kernels.LAUNCHES[name]()
     report = xe.estimate(launch.kernel, launch.nd_range, device=device)(*launch.arguments, **launch.static)
@@ -108,6 +112,7 @@ def predict(device: str, name: str, value: float, unit: str, source: str, used: 
         unit=unit,
         source=source,
         used=used,
+        effect=effect,
         measured_us=seconds * 1e6,
         predicted_us=(report.time_s + overhead) * 1e6 if known else None,
         bound=report.bound or "?",
@@ -134,6 +139,7 @@ def _ratio(above: Outcome, below: Outcome) -> Ratio:
         name=f"{above.launch} / {below.launch}",
         source=above.source,
         used=above.used or below.used,
+        effect=above.effect or below.effect,
         measured=above.measured_us / below.measured_us,
         predicted=above.predicted_us / below.predicted_us if known else None,
     )
@@ -155,7 +161,7 @@ def write(outcomes: Iterable[Outcome], path: pathlib.Path = TABLE) -> None:
         for o in outcomes:
             shown = "" if o.predicted_us is None else f"{o.predicted_us:.4g}"
             used = "yes" if o.used else ""
-            writer.writerow((*o[:5], used, f"{o.measured_us:.4g}", shown, o.bound, o.missing))
+            writer.writerow((*o[:5], used, o.effect, f"{o.measured_us:.4g}", shown, o.bound, o.missing))
 
 
 def read(path: pathlib.Path = TABLE) -> list[Outcome]:

@@ -32,10 +32,18 @@ def test_ratios_are_near_those_that_were_measured():
     assert validation.mean_error(RATIOS) < 20  # [18]
 
 
+def test_without_effects_that_are_not_modelled_by_design_they_are_nearer():
+    """A compiler's choice of registers on Arc A cards, and memory that a B580 compresses."""
+    times, ratios = ([each for each in group if not each.effect] for group in (OUTCOMES, RATIOS))
+    assert (len(times), len(ratios)) == (66, 23)
+    assert validation.mean_error(times) < 17  # [14]
+    assert validation.mean_error(ratios) < 13  # [11]
+
+
 @pytest.mark.every(8)
 @pytest.mark.parametrize("kept", OUTCOMES, ids=lambda o: f"{o.device}-{o.launch}-{o.source}".replace(" ", "_"))
 def test_the_table_is_what_xeemu_predicts(kept):
-    now = validation.predict(kept.device, kept.launch, kept.published, kept.unit, kept.source, kept.used)
+    now = validation.predict(kept.device, kept.launch, kept.published, kept.unit, kept.source, kept.used, kept.effect)
     assert now.predicted_us == (None if kept.predicted_us is None else pytest.approx(kept.predicted_us, rel=1e-3))
     assert now.measured_us == pytest.approx(kept.measured_us, rel=1e-3)
     assert (now.bound, now.missing) == (kept.bound, kept.missing)

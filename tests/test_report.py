@@ -530,9 +530,17 @@ def test_the_memory_chart_has_the_slm_and_the_l1_of_every_device():
         assert list(flows) == ["SLM", "L1", "L2", "DRAM"], device
         assert (flows["SLM"].bytes, flows["L1"].bytes) == (report.slm.bytes, report.global_.bytes_moved)
         assert flows["DRAM"].inner == "L2"
-    unknown = dataclasses.replace(NAIVE, slm=dataclasses.replace(NAIVE.slm, bytes=None))
-    assert levels.of_report(unknown)[0].told == "?"
     assert levels.of_report(EMPTY) == ()
+
+
+def test_where_the_bytes_of_the_slm_were_not_counted_they_are_at_most_what_its_passes_hold():
+    counted = profiled("max1550")
+    uncounted = dataclasses.replace(counted, slm=dataclasses.replace(counted.slm, bytes=None))
+    held = 16 * 4 * counted.slm.passes
+    assert levels.of_report(uncounted)[0].bytes == held >= counted.slm.bytes
+    assert levels.of_report(uncounted)[0].mark == "<"
+    hidden = tuple(dataclasses.replace(site, passes=None, bank_map=None) for site in uncounted.sites)
+    assert levels.of_report(dataclasses.replace(uncounted, sites=hidden))[0].told == "?"
 
 
 def test_the_page_draws_banks_by_the_scale_of_all_pictures():

@@ -3,7 +3,8 @@
 import dataclasses
 from typing import TYPE_CHECKING
 
-from xeemu.cost import figures
+from xeemu.cost import amounts, figures
+from xeemu.cost.sites import SiteReport
 
 if TYPE_CHECKING:
     from xeemu.cost.report import Report
@@ -18,7 +19,7 @@ class Flow:
       inner: what is nearer: `work-items`, or the memory before.
       bytes: in both directions; None if it is not known. Of the SLM those that work-items use, of the others those that
         are moved, used or not.
-      mark: how the bytes are known, as in a report.
+      mark: how the bytes are known, as in a report; `<` where they are so many at most.
       note: what else there is to say, in a few words; empty if nothing.
     """
 
@@ -42,7 +43,7 @@ def of_report(report: "Report") -> tuple[Flow, ...]:
     moved, used = report.global_.bytes_moved, report.global_.bytes_used
     efficiency = report.global_.efficiency
     found = [
-        Flow("SLM", "work-items", report.slm.bytes, report.mark("slm"), _passes(report.slm.passes)),
+        _of_slm(report),
         Flow("L1", "work-items", moved, report.mark("global_"), f"{figures.percent(efficiency)} used" if used else ""),
     ]
     for memory, inner in (("L2", "L1"), ("DRAM", "L2")):
@@ -51,6 +52,22 @@ def of_report(report: "Report") -> tuple[Flow, ...]:
     used_slm = report.slm_bytes or report.slm.bytes != 0
     shown = [flow for flow in found if flow.memory != "SLM" or used_slm]
     return tuple(shown) if any(flow.bytes != 0 for flow in shown) else ()
+
+
+def _of_slm(report: "Report") -> Flow:
+    """What work-items use of the SLM; where that was not counted, no more than its passes hold."""
+    note = _passes(report.slm.passes)
+    if report.slm.bytes is not None:
+        return Flow("SLM", "work-items", report.slm.bytes, report.mark("slm"), note)
+    held = amounts.total(_held(site) for site in report.sites if site.space == "local")
+    return Flow("SLM", "work-items", held, "<", note)
+
+
+def _held(site: SiteReport) -> float | None:
+    """Bytes that the banks serve in the passes of a site, or in the most that it may take."""
+    shown, most = site.bank_map, site.most or {}
+    passes = most.get("passes") if site.passes is None else site.passes
+    return amounts.product(passes, None if shown is None else shown.banks * shown.bank_bytes)
 
 
 def _passes(passes: int | None) -> str:

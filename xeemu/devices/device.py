@@ -7,25 +7,17 @@ report, an engineer's comment or a compiler's model, `L` recalled or contradicte
 
 import dataclasses
 import functools
-import itertools
-import math
-import numbers
 import operator
 import os
-import re
-import types
-import typing
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from xeemu.devices import page
+from xeemu.devices import page, values
 from xeemu.devices.architectures import ARCHITECTURES
 from xeemu.devices.presets import PRESETS, Preset
 from xeemu.devices.sources import Source, figures
 from xeemu.errors import KernelArgumentError, did_you_mean
 from xeemu.language import public
-
-_UNITS = {"B": 1, "KB": 1024, "MB": 1024**2, "GB": 1024**3}
 
 
 @public.members
@@ -302,7 +294,7 @@ class Device:
         variables = {"local_mem_size": self.local_mem_variable, "private_mem_size": self.private_mem_variable}
         for field, variable in variables.items():
             if variable and environ.get(variable):
-                forced[field] = _size_bytes(variable, environ[variable])
+                forced[field] = values.size_bytes(variable, environ[variable])
         if not forced:
             return self
         kept = tuple(source for source in self.sources if source.field not in forced)
@@ -326,67 +318,11 @@ class Device:
         return where if source.value == value else f"what-if, instead of {source.value}: {where}"
 
     def _check_figure(self, field: dataclasses.Field[Any]) -> None:
-        value = getattr(self, field.name)
-        if field.type in _NUMBERS and not _is_figure(value, field):
-            kind, optional = _NUMBERS[field.type]
-            unknown = ", or None where it is not known" if optional else ""
-            what = "a whole number" if kind is numbers.Integral else "a number"
-            self._refuse(f"{field.name} is {value!r}; give {what} greater than 0{unknown}")
-        if field.type in _SIZES and not _is_ascending(value, optional=_SIZES[field.type]):
-            self._refuse(f"{field.name} is {value!r}; give a tuple of ascending whole numbers, such as (16, 32)")
-        if field.type in _FLAGS and not (isinstance(value, bool) or (value is None and _FLAGS[field.type])):
-            self._refuse(f"{field.name} is {value!r}; give True or False{', or None' * _FLAGS[field.type]}")
-        if (words := _words(field)) and value not in words:
-            *others, last = map(repr, words)
-            self._refuse(f"{field.name} is {value!r}; give {', '.join(others)} or {last}")
+        if (wrong := values.wrong(field, getattr(self, field.name))) is not None:
+            self._refuse(wrong)
 
     def _refuse(self, why: str) -> None:
         raise KernelArgumentError(f"device {self.name!r}: {why}")
-
-
-# What the annotation of a field says of its value: the kind of its numbers, and whether it may be unknown.
-_NUMBERS: dict[Any, tuple[Any, bool]] = {
-    int: (numbers.Integral, False),
-    int | None: (numbers.Integral, True),
-    float | None: (numbers.Real, True),
-}
-_SIZES: dict[Any, bool] = {tuple[int, ...]: False, tuple[int, ...] | None: True}
-_FLAGS: dict[Any, bool] = {bool: False, bool | None: True}
-
-
-def _words(field: dataclasses.Field[Any]) -> tuple[str | None, ...]:
-    """The values of a field that is one of a few words; none of another."""
-    kinds = (field.type, *typing.get_args(field.type))
-    words = [word for kind in kinds if typing.get_origin(kind) is Literal for word in typing.get_args(kind)]
-    return (*words, None) if words and types.NoneType in kinds else tuple(words)
-
-
-def _is_figure(value: Any, field: dataclasses.Field[Any]) -> bool:
-    kind, optional = _NUMBERS[field.type]
-    if value is None:
-        return optional
-    if isinstance(value, bool) or not isinstance(value, kind):
-        return False
-    # local_mem_size alone may be 0: a device can be without local memory.
-    return bool(0 < value < math.inf) or (value == 0 and field.name == "local_mem_size")
-
-
-def _is_ascending(value: object, optional: bool) -> bool:
-    if value is None:
-        return optional
-    if not isinstance(value, tuple) or not value or not all(type(item) is int for item in value):
-        return False
-    return value[0] > 0 and all(a < b for a, b in itertools.pairwise(value))
-
-
-def _size_bytes(variable: str, text: str) -> int:
-    match = re.fullmatch(r"([0-9]+)(B|KB|MB|GB)", text)
-    if match is None or int(match[1]) == 0:
-        raise KernelArgumentError(
-            f"the environment variable {variable} is {text!r}; write an integer greater than 0 with the unit B, KB, MB "
-            f"or GB, such as {variable}=8MB, 256KB or 1024B, or unset it"
-        )
-    return int(match[1]) * _UNITS[match[2]]
 
 
 # --- Presets ---
