@@ -176,3 +176,29 @@ def test_facts_of_a_program_are_found_once_for_each_plan():
     found = [count(body, plan, number) for plan in (ready.plan, other) for number in (1, 2, 1)]
     assert found == [number + len(body.ops) for number in (1, 2, 1, 1, 2, 1)]
     assert asked == [1, 2, 1, 2]
+
+
+@xe.kernel(sub_group_size=8)
+def shifted(wg, x, out):
+    """Work-items of the first ones store what they have looked up next to them in the same memory."""
+    lid = wg.local_linear_id()
+    i, places = wg.group_linear_id() * 16 + lid, jnp.asarray(PLACES)
+    memory = wg.barrier(wg.local((16,), jnp.int32).at[lid].set(x[i]))
+    first = memory.load(lid, where=lid < 12, other=3) * 3 - 3
+    memory = wg.barrier(memory).at[places].set(jnp.full(16, 3, jnp.int32) + first * 0, where=lid < 12)
+    memory = wg.barrier(memory)
+    found = memory.load(jnp.asarray(np.roll(np.arange(16), 1)), where=lid < 6, other=7)
+    memory = wg.barrier(wg.barrier(memory).at[lid].set((found ^ 7) & 1023, where=lid < 6))
+    return out.at[i].set(memory[lid] + first)
+
+
+PLACES = np.array([12, 14, 3, 5, 4, 15, 15, 4, 6, 10, 2, 6, 13, 0, 14, 2])
+
+
+def test_what_is_looked_up_is_what_was_there_before_the_store():
+    x = np.random.default_rng(27).integers(-50, 50, 48).astype(np.int32)
+    found = np.asarray(xe.launch(shifted, xe.NDRange(48, 16), device="hd530")(x, np.zeros_like(x))).reshape(3, 16)
+    after, lid = x.reshape(3, 16).copy(), np.arange(16)
+    after[:, PLACES[:12]] = 3
+    after[:, :6] = (np.roll(after, 1, axis=1)[:, :6] ^ 7) & 1023
+    np.testing.assert_array_equal(found, after + np.where(lid < 12, x.reshape(3, 16), 3) * 3 - 3)

@@ -74,7 +74,8 @@ def accessed(applied: Applied, way: AccessConstraints, context: Context) -> list
     """
     what: primitives.Access = applied.op.attributes["access"]
     buffer, values = as_memory(applied.operands[0]), [as_value(o) for o in applied.operands[1:]]
-    if way.entangled and 1 in buffer.data.shape:  # XLA leaves such axes out, and sees it in two shapes then
+    # XLA leaves axes of length 1 out, and what is looked up it sees laid flat: in two shapes either way.
+    if way.entangled and (1 in buffer.data.shape or buffer.space == "local"):
         buffer = dataclasses.replace(buffer, viewed=True)
     indices, rest = values[: what.rank], values[what.rank :]
     if what.view is None:
