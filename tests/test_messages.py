@@ -326,6 +326,7 @@ def memory_in_a_for_loop(wg, x, y):
 
 
 @refused(
+    "kernel element_of_a_tuple needs the value of an array in Python, but the array is known only as the kernel runs; "
     "p is a tuple of Python, of which an element is chosen as the kernel is traced: pass np.asarray(p) to the launch, "
     "or write jnp.asarray(p)[wg.global_id() % 2]"
 )

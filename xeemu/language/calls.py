@@ -52,10 +52,12 @@ def refused(error: TypeError) -> KernelError | None:
     call = owner + ("" if found[2] == "__call__" else found[2])
     why = str(error)[len(f"{found[1]}.{found[2]}() ") :]
     why = why.replace("missing", "is missing").replace("got", "has got")
+    ordered = cls is AtomicTo and _ELSEWHERE.get(found[3], found[3]) in ("order", "scope")
     if found[3]:
-        why = f"has no option {found[3]!r}{_meant(found[3], [p.name for p in parameters])}"
+        meant = "" if ordered else _meant(found[3], [p.name for p in parameters])
+        why = f"has no option {found[3]!r}{meant}"
     written = f"{call}({_written(parameters)})"
-    if cls is AtomicTo and _ELSEWHERE.get(found[3], found[3]) in ("order", "scope"):
+    if ordered:
         written = f"{owner.partition('[')[0]}(order=..., scope=...)[i].{found[2]}({_written(parameters)})"
     return KernelError(f"{call} {why}; write {written}\n  at {source.of_raised(error)}")
 
