@@ -294,7 +294,7 @@ class TestRefused:
         ("arguments", "static", "message"),
         [
             ((), {}, "kernel scale takes 1 argument (x), but got 0"),
-            (([1.0],), {}, "argument x of kernel scale is a list; pass an array"),
+            (([1.0],), {}, "argument x of kernel scale is a list of numbers; pass np.asarray(x)"),
             ((X,), {"factor": 1}, "factor is given twice, by keyword and in the space"),
             ((X,), {"factr": 1}, "kernel scale has no static parameter factr"),
         ],
@@ -692,3 +692,19 @@ INVALID
      line 1
   1 configuration   device h200   local_size 2048   unroll 2
      kernel_not_supported: no"""
+
+
+@xe.kernel
+def looked_up(wg, index, x, out):
+    i = wg.global_id()
+    return out.at[i].set(x[index[i]])
+
+
+def test_times_that_data_decide_are_ranked_by_the_least_that_they_may_be():
+    shapes = [jax.ShapeDtypeStruct((2**14,), kind) for kind in (jnp.int32, jnp.float32, jnp.float32)]
+    space = {"global_size": 2**14, "local_size": [32, 512, 64], "device": ["h200"]}
+    table = xe.tune(looked_up, space)(*shapes)
+    least = [row.least_s for row in table]
+    assert all(row.time_s is None for row in table)
+    assert least == sorted(least)
+    assert "?> as data decide, at least so long" in " ".join(str(table).split())

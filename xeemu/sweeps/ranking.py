@@ -1,6 +1,7 @@
 """Ranking: configurations of a launch by their predicted time, as values and as a table."""
 
 import dataclasses
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
@@ -35,6 +36,7 @@ class Row:
       basis: what the time rests on: the `shapes` alone, a `run`, or a run with a `sample` of the work-groups counted.
       missing: resources that the launch uses and for which the device has no figure, so that the time leaves them out.
       limit: what the time is, apart from the errors of the model: `at least`, `at most`, or neither, as in a `Report`.
+      least_s: what the time is at least where data decide it, as in `Report.between_s`; None elsewhere.
     """
 
     configuration: Mapping[str, Any]
@@ -46,6 +48,7 @@ class Row:
     basis: Literal["shapes", "run", "sample"] | None = None
     missing: tuple[str, ...] = ()
     limit: str = ""
+    least_s: float | None = None
 
     @property
     def nd_range(self) -> NDRange:
@@ -74,7 +77,8 @@ class Row:
 
 @public.members
 class Table(tuple[Row, ...]):
-    """The rows of a sweep: by predicted time, the best first; then those of unknown time; then the invalid ones.
+    """The rows of a sweep: by predicted time, the best first; then those of unknown time, by the least that it may be;
+    then the invalid ones.
 
     A time that is a bound (`row.limit`) ranks as if it were the time, and `str` puts `>` before one that is at least so
     long, `<` before one that is at most.
@@ -126,7 +130,7 @@ class Table(tuple[Row, ...]):
 def _rank(row: Row) -> tuple[int, float]:
     if row.reason is not None:
         return 2, 0.0
-    return (1, 0.0) if row.time_s is None else (0, row.time_s)
+    return (0, row.time_s) if row.time_s is not None else (1, math.inf if row.least_s is None else row.least_s)
 
 
 def _plain(value: Any) -> Any:

@@ -85,7 +85,9 @@ def _columns(rows: Sequence["Row"], names: Sequence[str]) -> list[list[str]]:
 
 def timed(row: "Row", unit: str) -> str:
     """The time: a sign before it for a bound, and two columns with its marks after it."""
-    figure = "?" if row.time_s is None else f"{_SIGNS.get(row.limit, '')}{_number(row.time_s / UNITS[unit])}"
+    figure = "?" if row.least_s is None else f"?>{_number(row.least_s / UNITS[unit])}"
+    if row.time_s is not None:
+        figure = f"{_SIGNS.get(row.limit, '')}{_number(row.time_s / UNITS[unit])}"
     return f"{figure} {row.mark if row.time_s is not None else ' '}{'*' if row.basis != 'shapes' else ' '}"
 
 
@@ -97,13 +99,14 @@ def notes(rows: Sequence["Row"]) -> str:
         if row.missing and row.time_s is not None:
             missing.setdefault(row.configuration["device"].name, {}).update(dict.fromkeys(row.missing))
     lacks = "; ".join(f"{device} has no figure for {', '.join(names)}" for device, names in missing.items())
-    signs = {_SIGNS.get(row.limit) for row in rows}
+    signs = {_SIGNS.get(row.limit) for row in rows if row.time_s is not None}
     told = {
         "~ modelled": any(row.time_s is not None for row in rows),
         f"* counted as the kernel ran{sampled}": any(row.basis != "shapes" for row in rows),
         f"> at least, and ranked by that: {lacks}": ">" in signs,
         "< at most, and ranked by that: data decide what is accessed again": "<" in signs,
         f"left out: {lacks}": bool(missing) and ">" not in signs,
+        "?> as data decide, at least so long, and ranked by that": any(row.least_s is not None for row in rows),
         "? not known: it depends on data where only shapes were given, or on a figure that the device lacks": any(
             row.time_s is None for row in rows
         ),
@@ -145,8 +148,8 @@ def _pairs(pairs: Sequence[str], width: int) -> list[str]:
 
 
 def unit_of(rows: Sequence["Row"]) -> str:
-    """The largest unit of which the first row's time has one at least."""
-    time_s = rows[0].time_s if rows else None
+    """The largest unit of which the first row's time, or the least that it may be, has one at least."""
+    time_s = (rows[0].time_s or rows[0].least_s) if rows else None
     return next((unit for unit, size in UNITS.items() if time_s is not None and time_s >= size), "ns")
 
 

@@ -142,7 +142,7 @@ class _Sweep:
         key = self._key(configuration, arguments)
         saved = file and file.find(key, lambda: given.contents(arguments))
         if saved:
-            figures = {name: saved[name] for name in _SAVED}
+            figures = {name: saved.get(name) for name in _SAVED}
             return key, Row(configuration, **{**figures, "missing": tuple(figures["missing"])})
         row = self._costed(configuration, arguments)
         if file:
@@ -282,6 +282,7 @@ def _figures(report: Report) -> dict[str, Any]:
         "mark": report.mark("time_s"),
         "missing": report.missing,
         "limit": report.limit,
+        "least_s": report.between_s and report.between_s[0],
     }
 
 
