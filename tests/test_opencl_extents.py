@@ -129,7 +129,7 @@ def test_the_finding_and_the_outputs():
         "error: out-of-bounds index of local memory t[][8], of an array of 8 elements (48 times)"
     )
     assert "Valid is 0 to 7." in str(found)
-    assert "if (i >= 0 && i < 8)" in str(found)
+    assert "if (index >= 0 && index < 8)" in str(found)
     assert found.sites[0].line == 7
     np.testing.assert_array_equal(got, xe.launch(kernel, RANGE)(ZEROS))
     np.testing.assert_array_equal(got, IDS % 32)
