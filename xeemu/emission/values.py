@@ -1,6 +1,7 @@
 """The values of an emitted program: arrays over a chunk of work-groups, and lane forms."""
 
 import dataclasses
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -142,7 +143,9 @@ class Shared:
     def of_groups(self, values: jax.Array) -> jax.Array:
         """`[G, ...]` from `[own groups, ...]` values."""
         rest = values.shape[1:]
-        return jnp.broadcast_to(values.reshape(*self.own, *rest), (*self.block, *rest)).reshape(-1, *rest)
+        # Of one axis of elements compilers copy whole vectors, of several one short row after the other.
+        flat = values.reshape(*self.own, math.prod(rest))
+        return jnp.broadcast_to(flat, (*self.block, math.prod(rest))).reshape(-1, *rest)
 
 
 def materialise(form: Form, base: Any, dtype: Any, varying: bool, chunk: Chunk) -> jax.Array:

@@ -142,8 +142,9 @@ class _Sweep:
         key = self._key(configuration, arguments)
         saved = file and file.find(key, lambda: given.contents(arguments))
         if saved:
-            figures = {name: saved.get(name) for name in _SAVED}
-            return key, Row(configuration, **{**figures, "missing": tuple(figures["missing"])})
+            figures: dict[str, Any] = {name: saved.get(name) for name in _SAVED}
+            figures["missing"] = tuple(figures["missing"])
+            return key, Row(configuration, **figures)
         row = self._costed(configuration, arguments)
         if file:
             contents = given.contents(arguments) if row.basis in ("run", "sample") else None
