@@ -81,6 +81,14 @@ def test_a_notebook_shows_tables(name):
     assert not re.search(r"<(SB|this|that|&)>", text)
 
 
+def test_a_notebook_s_theme_decides_on_the_colours():
+    pytest.importorskip("jinja2")
+    html = VALUES["program"][0]()._repr_html_()
+    (dark,) = re.findall(r'data-jp-theme-light="false"\] \.xeemu[^{]*{([^}]*)}', html)
+    assert dark.strip() in html.split("prefers-color-scheme: dark")[1]
+    assert "tbody tr:nth-child(n) { background: none; }" in html
+
+
 def test_without_jinja_a_notebook_shows_the_text(monkeypatch):
     monkeypatch.setattr(rendering, "is_there", lambda: False)
     for made, _ in VALUES.values():
