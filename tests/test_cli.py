@@ -719,9 +719,16 @@ class TestFiles:
         code, _, err = xeemu("diff", before, after, "--fail-above", "5%")
         assert code == 1
         assert err == "risen by more than 5 %: time_s\n"
+        assert "SLM cycles" in xeemu("diff", before, after, "--fail-above", "5%", "--fail-on", "all")[2]
         assert xeemu("diff", after, before, "--fail-above", "5%")[0] == 0
         for share in ("nan", "inf", "-1%", "much"):
             assert xeemu("diff", after, before, f"--fail-above={share}")[0] == 2
+
+    def test_reports_of_different_launches_are_noted(self, xeemu, tmp_path):
+        before, after = (str(tmp_path / name) for name in ("before.json", "after.json"))
+        for file, device in (before, "max1550"), (after, "a770"):
+            xeemu("estimate", "slm_bank_1", "--size", "32", "--device", device, "--save", file)
+        assert xeemu("diff", before, after)[2] == "note: the device is another one: max1550, then a770\n"
 
     def test_the_figures_that_may_not_rise_are_chosen(self, xeemu, tmp_path):
         files = before, _ = [str(tmp_path / name) for name in ("before.json", "after.json")]

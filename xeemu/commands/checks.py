@@ -110,6 +110,12 @@ def figures(given: argparse.Namespace, before: xe.Report, after: xe.Report) -> S
     return names
 
 
+def others(before: xe.Report, after: xe.Report) -> list[str]:
+    """What is to be noted of two reports that are not of one kernel on one device."""
+    pairs = {"kernel": (before.kernel, after.kernel), "device": (before.device, after.device)}
+    return [f"note: the {what} is another one: {old}, then {new}" for what, (old, new) in pairs.items() if old != new]
+
+
 def formatted(outcomes: Sequence[Outcome], given: argparse.Namespace, form: str) -> str:
     """What was found in a form of `FORMATS` but `text`, as lines."""
     text = FORMATS[form](outcomes, given)

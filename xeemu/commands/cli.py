@@ -199,6 +199,8 @@ def _diff(given: argparse.Namespace) -> int:
     before, after = xe.Report.load(given.before), xe.Report.load(given.after)
     comparison = after.diff(before)
     meant = checks.figures(given, before, after)
+    for note in checks.others(before, after):
+        printing.say(note, sys.stderr)
     _told_or_json(str(comparison) or "no figure differs", comparison.to_dict() if given.json else None)
     if given.fail_above is None or not (risen := comparison.risen(given.fail_above, meant)):
         return 0

@@ -50,6 +50,8 @@ class Row:
     def is_cost(self) -> bool:
         """Whether more of it is worse for the launch as a whole."""
         first, *rest = self.figure.split(".")
+        if not rest and first.endswith(" cycles"):  # of a resource
+            return True
         return first in _COSTS and not any(name in _NO_COSTS for name in rest)
 
     def has_risen(self, share: float) -> bool:
