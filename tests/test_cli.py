@@ -902,9 +902,9 @@ def quotient(wg, x, out):
     def test_every_kind_has_a_rule(self):
         assert set(exchange.RULES) == set(KINDS)
 
-    def test_a_verdict_does_not_depend_on_who_reads_it(self, noted):
+    def test_a_verdict_does_not_depend_on_who_reads_it(self, noted, tmp_path):
         command = [sys.executable, "-m", "xeemu", "check", noted, *self.SIZES, "--fail-on", "note"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+        with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
             run.stdout.close()
             assert run.stderr.read() == b""
         assert run.returncode == 1

@@ -117,7 +117,7 @@ def others(before: xe.Report, after: xe.Report) -> list[str]:
 
 
 def formatted(outcomes: Sequence[Outcome], given: argparse.Namespace, form: str) -> str:
-    """What was found in a form of `FORMATS` but `text`, as lines."""
+    """What was found in a form of `FORMATS`, as lines."""
     text = FORMATS[form](outcomes, given)
     return f"{text}\n" if text else ""
 
@@ -141,8 +141,8 @@ def _all(outcomes: Sequence[Outcome]) -> list[exchange.Told]:
 
 
 FORMATS: Mapping[str, Callable[[Sequence[Outcome], argparse.Namespace], str]] = {
-    "text": lambda outcomes, given: "\n\n".join(map(str, _all(outcomes))),
     "json": _json,
     "github": _annotations,
     "sarif": lambda outcomes, given: json.dumps(exchange.sarif(_all(outcomes), xe.__version__), indent=2),
 }
+"""The forms for other programs, beside the text as which each check is told when it is done."""

@@ -168,7 +168,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--format",
-        choices=tuple(checks.FORMATS),
+        choices=("text", *checks.FORMATS),
         default="text",
         help="text (default), JSON, annotations of GitHub's workflows, or SARIF 2.1.0",
     )
