@@ -35,5 +35,5 @@ def run(ready: Prepared, arguments):
 
 def taken(ready: Prepared, arguments, device="h200", blank=False) -> census.Census:
     """The census of a launch."""
-    plan = symbolic_execution.of_program(ready.program, ready.plan, scalars(arguments))
-    return census.take(plan, xe.device(device), blank)
+    tree = symbolic_execution.of_program(ready.program, ready.facts, scalars(arguments))
+    return census.take(tree, xe.device(device), blank)

@@ -63,13 +63,13 @@ class Watcher(Observer):
 
     watches = True
 
-    def __init__(self, program, plan, seen):
-        self.bodies = {inner: body for body, inner in analysis.bodies(program.body, plan)}
+    def __init__(self, program, facts, seen):
+        self.bodies = {inner: body for body, inner in analysis.bodies(program.body, facts)}
         self.seen, self.state = seen, ()
 
     def on_access(self, event, chunk):
         emitted = event.address.known
-        foreseen = addressing.foreseen(self.bodies[event.plan].ops[event.number], event.plan, 1)
+        foreseen = addressing.foreseen(self.bodies[event.facts].ops[event.number], event.facts, 1)
         assert (emitted.shape, emitted.safe, emitted.interval) == (foreseen.shape, foreseen.safe, foreseen.interval)
         np.testing.assert_array_equal(emitted.elements.chosen, foreseen.elements.chosen)
         assert (emitted.form is None) == (foreseen.form is None)
@@ -84,7 +84,7 @@ def test_an_address_is_known_before_its_access_is_emitted():
     ready = launches.prepared(mixed, xe.NDRange(32, 8), (x, y, np.int32(3)))
 
     def watched(*arguments):
-        return ready.watched(arguments, lambda chunk, state: Watcher(ready.program, ready.plan, seen), ())[0]
+        return ready.watched(arguments, lambda chunk, state: Watcher(ready.program, ready.facts, seen), ())[0]
 
     jax.make_jaxpr(watched)(x, y, np.int32(3))
     assert len(set(seen)) >= 6

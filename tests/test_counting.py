@@ -345,9 +345,9 @@ def _counts(kernel, nd_range, arguments, static, device="max1550", memory_bytes=
     options, device = Options(memory_bytes, False, False, "cpu"), xe.device(device)
     bound = kernel.bind_static(static)
     prepared = prepare(kernel, nd_range, device, tuple(map(Description.of, arguments)), bound, options)
-    plan = symbolic_execution.of_program(prepared.program, prepared.plan, scalars(arguments))
+    tree = symbolic_execution.of_program(prepared.program, prepared.facts, scalars(arguments))
     drawn = sample and sampling.draw(prepared.program.geometry.groups, prepared.cut.chunk, sample)
-    ledger = counting.Ledger(census.take(plan, device, blank), drawn)
+    ledger = counting.Ledger(census.take(tree, device, blank), drawn)
     _, state = costing.Counted(prepared, ledger).run(arguments)
     return prepared.cut.chunk, ledger.census, counting.counts(ledger, state)
 

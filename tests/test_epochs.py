@@ -13,7 +13,7 @@ from xeemu.knowledge import epochs, symbolic_execution
 def of_kernel(kernel, *arguments, **static):
     ready = prepared(kernel, xe.NDRange(64, 32), arguments, static, device="max1550")
     scalars = [None if np.shape(a) else np.asarray(a).item() for a in arguments]
-    return symbolic_execution.of_program(ready.program, ready.plan, scalars)
+    return symbolic_execution.of_program(ready.program, ready.facts, scalars)
 
 
 def text(operation):
@@ -21,20 +21,20 @@ def text(operation):
 
 
 def first_line(operation):
-    frame = operation.frame
-    while frame.parent is not None:
-        frame = frame.parent
-    return min(o.place.site.line for o in frame.operations())
+    node = operation.node
+    while node.parent is not None:
+        node = node.parent
+    return min(o.place.site.line for o in node.operations())
 
 
-def pairs(plan, memory="tile"):
-    return {tuple(map(text, pair)) for pair in epochs.meeting_pairs(plan) if pair[0].place.memory.name == memory}
+def pairs(tree, memory="tile"):
+    return {tuple(map(text, pair)) for pair in epochs.meeting_pairs(tree) if pair[0].place.memory.name == memory}
 
 
-def counts(plan, memory="tile", sub_groups=False):
+def counts(tree, memory="tile", sub_groups=False):
     """For each access to a memory its count of barriers, and what the loops around it add."""
-    (found,) = {o.place.memory for o in plan.root.operations() if o.place.memory.name == memory}
-    clocks = epochs.epochs(plan, found, sub_groups)
+    (found,) = {o.place.memory for o in tree.root.operations() if o.place.memory.name == memory}
+    clocks = epochs.epochs(tree, found, sub_groups)
     return [(c.offset, tuple(c.steps.values())) for o, c in clocks.items() if o.place.memory is found]
 
 
@@ -56,18 +56,18 @@ X = np.zeros(64, np.int32)
 
 @pytest.mark.parametrize("mask", [None, True])
 def test_barriers_divide_a_straight_program(mask):
-    plan = of_kernel(straight, X, mask=mask)
-    assert counts(plan) == [(0, ()), (1, ()), (1, ()), (1, ())]
-    assert counts(plan, sub_groups=True) == [(0, ()), (1, ()), (2, ()), (2, ())]
+    tree = of_kernel(straight, X, mask=mask)
+    assert counts(tree) == [(0, ()), (1, ()), (1, ()), (1, ())]
+    assert counts(tree, sub_groups=True) == [(0, ()), (1, ()), (2, ()), (2, ())]
     alone = {("store tile 0",) * 2, ("load tile 2",) * 2, ("store tile 4",) * 2, ("load tile 6",) * 2}
     later = {("load tile 2", "store tile 4"), ("load tile 2", "load tile 6"), ("store tile 4", "load tile 6")}
-    assert pairs(plan) == alone | later
+    assert pairs(tree) == alone | later
 
 
 def test_a_barrier_for_some_work_items_divides_nothing():
-    plan = of_kernel(straight, X, mask=False)
-    assert counts(plan) == [(0, ())] * 4
-    assert ("store tile 0", "load tile 6") in pairs(plan)
+    tree = of_kernel(straight, X, mask=False)
+    assert counts(tree) == [(0, ())] * 4
+    assert ("store tile 0", "load tile 6") in pairs(tree)
 
 
 @xe.kernel
@@ -91,12 +91,12 @@ def five_turns(wg, x, *, second=True):
 
 
 def test_loops_add_their_barriers():
-    plan = of_kernel(five_turns, X)
-    assert counts(plan) == [(0, (4,)), (0, (4, 1)), (3, (4,)), (20, ())]
+    tree = of_kernel(five_turns, X)
+    assert counts(tree) == [(0, (4,)), (0, (4, 1)), (3, (4,)), (20, ())]
     # One barrier at its end orders each turn of a loop with the next.
-    assert ("store tile 0", "store tile 1") in pairs(plan)
-    assert ("store tile 0", "store tile 2") not in pairs(plan)
-    assert ("store tile 2", "store tile 0") not in pairs(plan)
+    assert ("store tile 0", "store tile 1") in pairs(tree)
+    assert ("store tile 0", "store tile 2") not in pairs(tree)
+    assert ("store tile 2", "store tile 0") not in pairs(tree)
 
 
 def test_a_loop_without_a_barrier_at_its_end_meets_its_own_head():
@@ -126,8 +126,8 @@ def test_a_barrier_in_one_branch_divides_only_what_takes_it():
 
 
 def test_time_goes_on_from_access_to_access():
-    plan = of_kernel(five_turns, X)
-    operations = [o for o in plan.root.operations() if o.place.memory.name == "tile"]
-    clocks = epochs.times(plan)
+    tree = of_kernel(five_turns, X)
+    operations = [o for o in tree.root.operations() if o.place.memory.name == "tile"]
+    clocks = epochs.times(tree)
     assert [clocks[o].offset for o in operations] == [0, 1, 4, 25]
     assert [list(clocks[o].steps.values()) for o in operations] == [[5], [5, 1], [5], []]

@@ -22,7 +22,7 @@ from xeemu.emission.values import materialise
 from xeemu.ir import control, evaluation, ops
 from xeemu.ir.program import Constant
 from xeemu.knowledge import dataflow, forms
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Facts
 from xeemu.language import geometry, program
 
 SIZES = [((6,), (3,)), ((4, 6), (2, 3)), ((2, 4, 4), (1, 2, 2)), ((4,), (4,))]
@@ -126,7 +126,7 @@ def operation(op: str, a: jax.Array, b: Any = None) -> jax.Array:
     }[op]()
 
 
-def traced(function: Any, sizes: Any, scalar: np.generic) -> tuple[program.Program, Plan]:
+def traced(function: Any, sizes: Any, scalar: np.generic) -> tuple[program.Program, Facts]:
     """The analysed program of a kernel that only computes; `out` makes it a wide one."""
 
     def kernel(wg, n, out):
@@ -156,8 +156,8 @@ def computed(body: Any, wanted: Any, scalar: np.generic, group: tuple[int, ...],
     return values
 
 
-def check_program(traced_: program.Program, plan: Plan, scalar: np.generic) -> int:
-    """Checks all that `plan` tells of a straight program; returns how many forms it found."""
+def check_program(traced_: program.Program, facts: Facts, scalar: np.generic) -> int:
+    """Checks all that `facts` tells of a straight program; returns how many forms it found."""
     sizes = traced_.geometry
     groups = list(np.ndindex(sizes.group_range))
     rows = [computed(traced_.body, sizes, scalar, group, k) for k, group in enumerate(groups)]
@@ -167,14 +167,14 @@ def check_program(traced_: program.Program, plan: Plan, scalar: np.generic) -> i
     for variable in rows[0]:
         if variable in traced_.body.inputs[1:]:
             continue
-        known = plan.values[variable]
+        known = facts.values[variable]
         stacked = np.stack([row[variable] for row in rows])
         if known.interval is not None and stacked.size:
             assert known.interval[0] <= int(stacked.min()), variable
             assert int(stacked.max()) <= known.interval[1], variable
         if not known.varying:
             assert (stacked == stacked[0]).all(), variable
-        base = base_of(variable, traced_.body, plan, bases, rows[0])
+        base = base_of(variable, traced_.body, facts, bases, rows[0])
         bases[variable] = base
         if known.form is not None:
             found += 1
@@ -185,10 +185,10 @@ def check_program(traced_: program.Program, plan: Plan, scalar: np.generic) -> i
     return found
 
 
-def base_of(variable: Any, body: Any, plan: Plan, bases: dict[Any, Any], row: dict[Any, np.ndarray]) -> Any:
+def base_of(variable: Any, body: Any, facts: Facts, bases: dict[Any, Any], row: dict[Any, np.ndarray]) -> Any:
     """The base of a variable's form, as the interpreter finds it."""
-    known = plan.values[variable]
-    rule = plan.bases.get(variable)
+    known = facts.values[variable]
+    rule = facts.bases.get(variable)
     if known.form is None or not known.form.based:
         return None
     if rule is None:
@@ -209,9 +209,9 @@ def test_what_is_told_of_random_expressions_is_true(sizes):
         number = data.draw(st.one_of(st.sampled_from([0, 1, 3, int(info.min), int(info.max)]), st.integers(0, 100)))
         scalar = np.dtype(scalar_type).type(number)
         with jax.numpy_dtype_promotion("strict"):
-            result, plan = traced(lambda wg, n: built(node, wg, n, dtype), sizes, scalar)
+            result, facts = traced(lambda wg, n: built(node, wg, n, dtype), sizes, scalar)
         with jax.enable_x64(True):
-            found.append(check_program(result, plan, scalar))
+            found.append(check_program(result, facts, scalar))
 
     holds()
     assert sum(found) > 50
@@ -222,8 +222,8 @@ def test_what_is_told_of_random_expressions_is_true(sizes):
 
 def form_of(function: Any) -> tuple[Any, Any]:
     """The form and interval of what `function(wg, n)` computes last."""
-    result, plan = traced(function, ((8, 6), (4, 3)), np.int32(5))
-    known = plan.values[result.body.ops[-1].results[0]]
+    result, facts = traced(function, ((8, 6), (4, 3)), np.int32(5))
+    known = facts.values[result.body.ops[-1].results[0]]
     return known.form, known.interval
 
 
@@ -259,10 +259,10 @@ def test_a_uniform_scalar_is_a_base():
 )
 def test_what_may_overflow_or_is_not_linear_has_no_form(function):
     """A scalar that groups share may still be its own base: then it is not the sum of anything."""
-    result, plan = traced(function, ((8, 6), (4, 3)), np.int32(5))
+    result, facts = traced(function, ((8, 6), (4, 3)), np.int32(5))
     op = result.body.ops[-1]
-    form = plan.values[op.results[0]].form
-    assert form is None or (form.based and op.results[0] not in plan.bases and op.results[0].shape == ())
+    form = facts.values[op.results[0]].form
+    assert form is None or (form.based and op.results[0] not in facts.bases and op.results[0].shape == ())
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -273,9 +273,9 @@ def test_constants_fold_as_the_dtype_wraps(dtype):
         value = wg.local_id(1).astype(dtype) * jnp.asarray(jnp.iinfo(dtype).max // 2 + 1, dtype)
         return value * jnp.asarray(3, dtype)
 
-    result, plan = traced(function, ((8, 6), (4, 3)), np.int32(5))
+    result, facts = traced(function, ((8, 6), (4, 3)), np.int32(5))
     with jax.enable_x64(True):
-        check_program(result, plan, np.int32(5))
+        check_program(result, facts, np.int32(5))
 
 
 def test_join_keeps_what_two_forms_share():

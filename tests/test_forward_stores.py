@@ -143,10 +143,10 @@ def test_a_tree_needs_no_local_memory(name):
 def loads(kernel, nd_range, *arguments):
     """How many loads of local memory a kernel has, and a launch of it."""
     analysed = launches.prepared(kernel, nd_range, arguments, device="max1550").analysed
-    tasks = (analysed.program, analysed.plan), (analysed.task.program, analysed.task.plan)
+    tasks = (analysed.program, analysed.facts), (analysed.task.program, analysed.task.facts)
     return [
-        sum(op.name == ops.LOAD and plan.values[op.operands[0]].space == "local" for op in program.body.ops)
-        for program, plan in tasks
+        sum(op.name == ops.LOAD and facts.values[op.operands[0]].space == "local" for op in program.body.ops)
+        for program, facts in tasks
     ]
 
 

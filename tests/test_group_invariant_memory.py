@@ -143,7 +143,7 @@ def found_alike(ready):
     """The names of those that are one memory as the launch is emitted."""
     task = ready.analysed.task
     allocations = (op for op in task.program.body.ops if op.name == ops.ALLOCATE)
-    return {op.attributes["name"] for op in allocations if task.plan.values[op.results[0]].group_invariant}
+    return {op.attributes["name"] for op in allocations if task.facts.values[op.results[0]].group_invariant}
 
 
 def bypassed(ready):

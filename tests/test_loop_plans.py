@@ -50,11 +50,11 @@ def counted(turn, dtype=jnp.int32, length=TURNS, size=0, elements=4096, target=C
     ((number, scan),) = (
         (n, found) for n, op in enumerate(ready.program.body.ops) if isinstance(found := control.of(op), control.Scan)
     )
-    (plan,) = ready.plan.inner[number]
+    (facts,) = ready.facts.inner[number]
     chunk = Chunk(ready.program.geometry, 0, groups, target, True, iterations=64, spare_bytes=1 << 30)
-    memories = {v: plan.values[v] for v in scan.body.taken if plan.values[v].space}
+    memories = {v: facts.values[v] for v in scan.body.taken if facts.values[v].space}
     storages = {known: storage(known.space, v.shape, v.dtype) for v, known in memories.items()}
-    return CountedLoop(scan, plan, chunk, storages, masked=masked)
+    return CountedLoop(scan, facts, chunk, storages, masked=masked)
 
 
 def storage(space, shape, dtype):

@@ -108,7 +108,7 @@ def _mystery(ready):
 
 CONSUMERS = {
     "dataflow": lambda ready: dataflow.analyse(ready.program),
-    "symbolic execution": lambda ready: symbolic_execution.of_program(ready.program, ready.plan, (None,)),
+    "symbolic execution": lambda ready: symbolic_execution.of_program(ready.program, ready.facts, (None,)),
     "listing": lambda ready: str(ready.program),
     "interpreter": lambda ready: jax.make_jaxpr(ready.emit)(jnp.zeros(ITEMS, jnp.int32)),
     "stepping": lambda ready: flattening.of_program(ready.program),
@@ -116,13 +116,13 @@ CONSUMERS = {
     "lanewise": lambda ready: lanewise.results(_mystery(ready), [True], 1),
 }
 OTHERS = {
-    "work": lambda ready: work.of_body(ready.program.body, ready.plan, 1, CPU.threads),
-    "conversions": lambda ready: conversions.check(ready.program, ready.plan),
+    "work": lambda ready: work.of_body(ready.program.body, ready.facts, 1, CPU.threads),
+    "conversions": lambda ready: conversions.check(ready.program, ready.facts),
     "lineage": lambda ready: lineage.of_body(ready.program.body),
     "linearity": lambda ready: linearity.check(ready.program.body, ready.program.arguments, source.UNKNOWN),
     "separation": lambda ready: separation.of_program(ready.program.body, ready.program.geometry),
     "aspects": lambda ready: aspects.check(ready.program, dataclasses.replace(xe.device("max1550"), fp64=False)),
-    "instructions": lambda ready: instructions.of_op(_mystery(ready), ready.plan, ready.program.geometry),
+    "instructions": lambda ready: instructions.of_op(_mystery(ready), ready.facts, ready.program.geometry),
 }
 
 

@@ -12,7 +12,7 @@ import xeemu as xe
 from xeemu.devices.target import CPU
 from xeemu.ir import control
 from xeemu.passes import eliminate_dead_code, pipeline
-from xeemu.passes.facts import Facts
+from xeemu.passes.analyses import Analyses
 
 NUMBERS = np.arange(64, dtype=np.int32)
 ND_RANGE = xe.NDRange(64, 16)
@@ -41,7 +41,7 @@ def test_the_names_are_those_of_functions_and_modules():
 def test_no_pass_leaves_dead_code_behind(name):
     for kernel in (halves, neighbours, accumulated):
         program = xe.trace(kernel, ND_RANGE, after=name)(NUMBERS, NUMBERS)
-        assert eliminate_dead_code.eliminate_dead_code(program, Facts(program), CPU) is program
+        assert eliminate_dead_code.eliminate_dead_code(program, Analyses(program), CPU) is program
 
 
 def test_a_misspelt_pass_is_told_with_the_names_that_there_are():

@@ -87,7 +87,7 @@ def test_watching_a_random_kernel_finds_the_same(seed, request):
 def proved(kernel, nd_range, *arguments, **static):
     ready = prepared(kernel, nd_range, arguments, static, device="max1550")
     scalars = [None if np.shape(a) else np.asarray(a).item() for a in arguments]
-    return proofs.of_tree(symbolic_execution.of_program(ready.program, ready.plan, scalars), ready.program.written)
+    return proofs.of_tree(symbolic_execution.of_program(ready.program, ready.facts, scalars), ready.program.written)
 
 
 CLEAN = [name for name in kernels.EXAMPLES if name not in ("table_copy_bad", "table_copy_min", "reduction_racy")]

@@ -77,8 +77,8 @@ def reference(data):
 
 def is_bypassed(ready):
     """Whether the pass for it has left none of the memories."""
-    facts = pipeline.optimised(ready.program, ready.options.target, after="eliminate_scratchpads")
-    return not facts.program.allocations
+    analyses = pipeline.optimised(ready.program, ready.options.target, after="eliminate_scratchpads")
+    return not analyses.program.allocations
 
 
 def kernel_of(body):
@@ -370,7 +370,7 @@ def test_a_function_that_makes_a_copy():
 def test_a_search_that_would_take_too_long_finds_nothing(monkeypatch):
     kernel = kernel_of(lambda wg, tile, data, out: summed(wg, wg.barrier(filled_in_two_goes(wg, tile, data)), out))
     program = xe.trace(kernel, ND_RANGE)(PADDED, BLANK)
-    plan = dataflow.analyse(program)
-    assert len(scratchpad_copies.of_program(program, plan, None)) == 1
+    facts = dataflow.analyse(program)
+    assert len(scratchpad_copies.of_program(program, facts, None)) == 1
     monkeypatch.setattr(scratchpad_copies, "_UNITS", 1)
-    assert scratchpad_copies.of_program(program, plan, None) == ()
+    assert scratchpad_copies.of_program(program, facts, None) == ()

@@ -32,9 +32,9 @@ def vector(index, dtype="float32", kernel=spread):
     options = Options(None, False, False, "cpu")
     descriptions = tuple(map(Description.of, arguments))
     prepared = prepare(kernel, xe.NDRange(64, SIZE), xe.device("max1550"), descriptions, static, options)
-    plan = symbolic_execution.of_program(prepared.program, prepared.plan, (None, None))
-    store = next(o for o in plan.root.operations() if o.place.op == "store")
-    vector = census.take(plan, xe.device("max1550")).vectors[store.key]
+    facts = symbolic_execution.of_program(prepared.program, prepared.facts, (None, None))
+    store = next(o for o in facts.root.operations() if o.place.op == "store")
+    vector = census.take(facts, xe.device("max1550")).vectors[store.key]
     return vector.width, vector.aligned
 
 

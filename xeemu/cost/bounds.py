@@ -21,8 +21,8 @@ from xeemu.cost.vectors import Vector
 from xeemu.cost.work import Wait
 from xeemu.devices import banks
 from xeemu.knowledge import budget, expressions
-from xeemu.knowledge.access_tree import AccessSite, Frame, Key, Operation
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.access_tree import AccessSite, Key, Node, Operation
+from xeemu.knowledge.analysis import Facts
 from xeemu.knowledge.budget import Budget
 from xeemu.language.linearity import Allocation
 
@@ -68,15 +68,15 @@ def cycles(launch: Launch, bounds: Mapping[AccessSite, Bounds], counts: Counts) 
       counts: what is known.
     """
     taken = launch.taken
-    counter = Counter(taken.tree, taken.device, Budget(_UNITS, parts=len(list(taken.tree.root.frames()))))
-    most = {frame.plan: 0 for frame in taken.tree.root.frames()}
-    for frame in taken.tree.root.frames():
-        times = counter.executions(dataclasses.replace(frame, certain=True)) if _is_bounded(frame) else None
+    counter = Counter(taken.tree, taken.device, Budget(_UNITS, parts=len(list(taken.tree.root.nodes()))))
+    most = {node.facts: 0 for node in taken.tree.root.nodes()}
+    for node in taken.tree.root.nodes():
+        times = counter.executions(dataclasses.replace(node, certain=True)) if _is_bounded(node) else None
         if times is None:
             return None
-        most[frame.plan] += times
+        most[node.facts] += times
     found = []
-    ways: tuple[tuple[Which, Mapping[Plan, int]], ...] = (("least", dict.fromkeys(most, 0)), ("most", most))
+    ways: tuple[tuple[Which, Mapping[Facts, int]], ...] = (("least", dict.fromkeys(most, 0)), ("most", most))
     for which, executed in ways:
         sites = {
             place: dataclasses.replace(site, most=bounds[place].most, **getattr(bounds[place], which))
@@ -128,7 +128,7 @@ def _possible(key: Key, counter: Counter, taken: Census) -> Issued | None:
     vector = Vector(1, True)  # element by element, which takes most requests
     issued = Issued(0, 0)
     for operation in taken.operations[key]:
-        if not _is_bounded(operation.frame):
+        if not _is_bounded(operation.node):
             return None
         found = counter.issued([_everywhere(operation)], vector)
         if found is None:
@@ -141,14 +141,14 @@ def _everywhere(operation: Operation) -> Operation:
     """An access that is executed wherever it may be, with all lanes that may take part; within the memory's bounds."""
     mask = operation.mask if operation.mask is not None and operation.mask.known else None
     index = tuple(each if each.known else expressions.constant(0) for each in operation.index)
-    frame = dataclasses.replace(operation.frame, certain=True)
-    return dataclasses.replace(operation, mask=mask, index=index, frame=frame)
+    node = dataclasses.replace(operation.node, certain=True)
+    return dataclasses.replace(operation, mask=mask, index=index, node=node)
 
 
-def _is_bounded(frame: Frame) -> bool:
-    """Whether the boxes hold all executions of a frame: it is in no loop whose end depends on data."""
-    endless = frame.kind in ("iteration", "test") and not frame.certain and not frame.counted
-    return not endless and (frame.parent is None or _is_bounded(frame.parent))
+def _is_bounded(node: Node) -> bool:
+    """Whether the boxes hold all executions of a node: it is in no loop whose end depends on data."""
+    endless = node.kind in ("iteration", "test") and not node.certain and not node.counted
+    return not endless and (node.parent is None or _is_bounded(node.parent))
 
 
 def _least(key: Key, issued: Issued, taken: Census) -> Mapping[str, int]:
@@ -191,9 +191,9 @@ def _moving(figures: Mapping[str, int], taken: Census) -> Mapping[str, int]:
 # --- Time ---
 
 
-def _with(counts: Counts, executed: Mapping[Plan, int], taken: Census) -> tuple[Counts, Census]:
+def _with(counts: Counts, executed: Mapping[Facts, int], taken: Census) -> tuple[Counts, Census]:
     """The counts and the census of a launch whose bodies are executed so often, where that is not known."""
-    executions = {plan: executed[plan] if n is None else n for plan, n in counts.executions.items()}
+    executions = {facts: executed[facts] if n is None else n for facts, n in counts.executions.items()}
     sub_groups = requests.sub_groups(taken.geometry)
     active = {key: executions[key[0]] * sub_groups if n is None else n for key, n in counts.active.items()}
     changed = dataclasses.replace(taken, executions=executions, active=active)

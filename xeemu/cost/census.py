@@ -1,6 +1,6 @@
 """Census: what follows of a launch's costs from its sizes alone: executions, and what known accesses cost.
 
-An access is known if its index, its mask and the executions of its frame are, and if a moderate number of points stands
+An access is known if its index, its mask and the executions of its node are, and if a moderate number of points stands
 for all of them. All other accesses are counted as the kernel runs (`counting`); the figures are the same either way.
 """
 
@@ -17,8 +17,8 @@ from xeemu.cost.pieces import Pieces
 from xeemu.cost.vectors import Vector
 from xeemu.devices.device import Device
 from xeemu.knowledge import liveness
-from xeemu.knowledge.access_tree import AccessSite, AccessTree, Frame, Key, Operation
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.access_tree import AccessSite, AccessTree, Key, Node, Operation
+from xeemu.knowledge.analysis import Facts
 from xeemu.knowledge.budget import Budget
 from xeemu.knowledge.expressions import Expression
 from xeemu.knowledge.periodicity import Box
@@ -32,7 +32,7 @@ from xeemu.language.source import Site
 class Census:
     """What is known before a run.
 
-    A call path is named by its plan.
+    A call path is named by its facts.
 
     Attributes:
       tree: the program.
@@ -61,7 +61,7 @@ class Census:
     vectors: Mapping[Key, Vector]
     counts: Mapping[Key, Count | None]
     issued: Mapping[Key, "Issued | None"]
-    executions: Mapping[Plan, int | None]
+    executions: Mapping[Facts, int | None]
     instructions: Mapping[Key, Mapping[str, float]]
     regions: Mapping[Key, Key]
     active: Mapping[Key, int | None]
@@ -107,8 +107,8 @@ class Census:
 
     def parted(self, key: Key) -> Site:
         """Where in the source work-items part before a section in divergent code."""
-        plan, number = self.regions[key]
-        body = next(frame.body for frame in self.tree.root.frames() if frame.plan is plan)
+        facts, number = self.regions[key]
+        body = next(node.body for node in self.tree.root.nodes() if node.facts is facts)
         return source.of_op(body.ops[number])
 
     @functools.cached_property
@@ -151,18 +151,18 @@ def take(tree: AccessTree, device: Device, blank: bool = False) -> Census:
     in_registers = _in_registers(tree)
     unused = liveness.unused_loads(tree)
     by_key = _by_key(tree, in_registers, unused)
-    by_plan = _by_plan(tree)
-    # Each operation is looked at up to four times, each frame once.
-    effort = Budget(parts=4 * sum(map(len, by_key.values())) + sum(map(len, by_plan.values())))
+    by_facts = _by_facts(tree)
+    # Each operation is looked at up to four times, each node once.
+    effort = Budget(parts=4 * sum(map(len, by_key.values())) + sum(map(len, by_facts.values())))
     counter = Counter(tree, device, effort)
     executions = {
-        plan: None if blank else amounts.total(map(counter.executions, frames)) for plan, frames in by_plan.items()
+        facts: None if blank else amounts.total(map(counter.executions, nodes)) for facts, nodes in by_facts.items()
     }
     tallied, untallied = tallies.of_updates(counter, by_key, blank)
     made_up = {key: counter.vector(operations) for key, operations in by_key.items()}
     counts = {key: None if blank else counter.count(operations, made_up[key]) for key, operations in by_key.items()}
     sections = instructions.of_sections(tree.root, tree.geometry, unused)
-    divergent = {key: parts for key in sections if (parts := _divergent(by_plan[key[0]], key[1]))}
+    divergent = {key: parts for key in sections if (parts := _divergent(by_facts[key[0]], key[1]))}
     active = {
         key: None if blank else all_active(counter.active(*part) for part in parts) for key, parts in divergent.items()
     }
@@ -187,9 +187,9 @@ def take(tree: AccessTree, device: Device, blank: bool = False) -> Census:
 
 def count_in(operation: Operation, boxes: Sequence[Box], taken: Census) -> Count | None:
     """The count of an access in some of its executions; None if what they do is not known, or too many differ."""
-    part = dataclasses.replace(operation.frame, boxes=boxes)
+    part = dataclasses.replace(operation.node, boxes=boxes)
     counter = Counter(taken.tree, taken.device, Budget())
-    return counter.count([dataclasses.replace(operation, frame=part)], taken.vectors[operation.key])
+    return counter.count([dataclasses.replace(operation, node=part)], taken.vectors[operation.key])
 
 
 def _in_registers(tree: AccessTree) -> frozenset[Allocation]:
@@ -208,14 +208,14 @@ def _by_key(
     return found
 
 
-def _by_plan(tree: AccessTree) -> dict[Plan, list[Frame]]:
-    found: dict[Plan, list[Frame]] = {}
-    for frame in tree.root.frames():
-        found.setdefault(frame.plan, []).append(frame)
+def _by_facts(tree: AccessTree) -> dict[Facts, list[Node]]:
+    found: dict[Facts, list[Node]] = {}
+    for node in tree.root.nodes():
+        found.setdefault(node.facts, []).append(node)
     return found
 
 
-def _divergent(frames: Sequence[Frame], section: int) -> list[tuple[Frame, Key, Expression]]:
-    """The frames of a call path of which a section is in divergent code, with its region and the region's mask."""
-    found = [(frame, frame.region(section + 1 if section >= 0 else 0)) for frame in frames]
-    return [(frame, *region) for frame, region in found if region is not None]
+def _divergent(nodes: Sequence[Node], section: int) -> list[tuple[Node, Key, Expression]]:
+    """The nodes of a call path of which a section is in divergent code, with its region and the region's mask."""
+    found = [(node, node.region(section + 1 if section >= 0 else 0)) for node in nodes]
+    return [(node, *region) for node, region in found if region is not None]

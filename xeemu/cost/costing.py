@@ -122,7 +122,7 @@ def estimate(
 
 @functools.lru_cache(maxsize=MOST_WATCHED)
 def _census(prepared: Prepared, device: Device, scalars: tuple[Hashable, ...]) -> Census:
-    return census.take(symbolic_execution.of_program(prepared.program, prepared.plan, scalars), device)
+    return census.take(symbolic_execution.of_program(prepared.program, prepared.facts, scalars), device)
 
 
 @functools.lru_cache(maxsize=MOST_WATCHED)

@@ -1,4 +1,4 @@
-"""The counter: how often frames are executed and what accesses cost, from points that stand for all executions.
+"""The counter: how often nodes are executed and what accesses cost, from points that stand for all executions.
 
 Axis legend: Q instructions of sub-groups, S lanes, F figures, n elements of an access that may take part in a group.
 """
@@ -16,7 +16,7 @@ from xeemu.cost.costs import FIGURES, Meter
 from xeemu.cost.vectors import Vector
 from xeemu.devices.device import Device
 from xeemu.knowledge import addresses, budget, expressions, periodicity, presence
-from xeemu.knowledge.access_tree import AccessTree, Frame, Key, Operation
+from xeemu.knowledge.access_tree import AccessTree, Key, Node, Operation
 from xeemu.knowledge.budget import Budget
 from xeemu.knowledge.expressions import Axis, Expression, Grid, TooLarge
 from xeemu.knowledge.periodicity import Box, Progressions
@@ -114,19 +114,19 @@ class Counter:
         except TooLarge:
             return None
 
-    def executions(self, frame: Frame) -> int | None:
-        """How often the body of a frame is executed; None if it is not known."""
-        if not frame.certain:
+    def executions(self, node: Node) -> int | None:
+        """How often the body of a node is executed; None if it is not known."""
+        if not node.certain:
             return None
-        parts = self.divided(frame.boxes, functools.partial(multiplicity.executed, frame.conditions))
+        parts = self.divided(node.boxes, functools.partial(multiplicity.executed, node.conditions))
         return None if parts is None else sum(parts)
 
-    def active(self, frame: Frame, _: Key, mask: Expression) -> Active | None:
-        """How often sub-groups execute the body of a frame with active lanes of a mask; None if it is not known."""
-        if not (frame.certain and mask.known):
+    def active(self, node: Node, _: Key, mask: Expression) -> Active | None:
+        """How often sub-groups execute the body of a node with active lanes of a mask; None if it is not known."""
+        if not (node.certain and mask.known):
             return None
         mask = expressions.both(mask, presence.of_groups(self.tree.geometry, self.tree.groups))
-        parts = self.divided(frame.boxes, functools.partial(self._active_in_box, frame.conditions, mask))
+        parts = self.divided(node.boxes, functools.partial(self._active_in_box, node.conditions, mask))
         return None if parts is None else all_active(parts)
 
     def _active_in_box(self, conditions: Sequence[Expression], mask: Expression, inside: Progressions) -> Active:
@@ -143,7 +143,7 @@ class Counter:
         return Active(int((times[executed] * sub_groups).sum()), int((times[executed] * each).sum()))
 
     def vector(self, operations: Sequence[Operation]) -> Vector:
-        """The vectors that an access is made up of, in whichever of some frames; see `vectors`."""
+        """The vectors that an access is made up of, in whichever of some nodes; see `vectors`."""
         operation, rank = operations[0], len(self.tree.geometry.local_range)
         memory, private = operation.place.memory, math.prod(operation.access.shape[rank:])
         # Private memory is laid out so that a work-item's elements lie apart; atomic messages have no vectors: Intel's
@@ -160,7 +160,7 @@ class Counter:
 
     def _width(self, operation: Operation, index: Expression, most: int) -> int:
         """How many elements of a work-item lie side by side, at most so many; 1 if it takes too much to tell."""
-        parts = self.divided(operation.frame.boxes, functools.partial(self._width_in_box, operation, index, most))
+        parts = self.divided(operation.node.boxes, functools.partial(self._width_in_box, operation, index, most))
         return 1 if parts is None else min(parts, default=most)
 
     def _width_in_box(self, operation: Operation, index: Expression, most: int, inside: Progressions) -> int:
@@ -174,7 +174,7 @@ class Counter:
         return vectors.side_by_side(elements.reshape(-1, math.prod(shape[rank:])), most)
 
     def count(self, operations: Sequence[Operation], vector: Vector) -> Count | None:
-        """The count of an access, over the frames in which it lies; None if it is not known."""
+        """The count of an access, over the nodes in which it lies; None if it is not known."""
         counts = [self._of_operation(operation, vector) for operation in operations]
         known = [count for count in counts if count is not None]
         if len(known) < len(counts):
@@ -183,13 +183,13 @@ class Counter:
 
     def _of_operation(self, operation: Operation, vector: Vector) -> Count | None:
         index, mask = addresses.linear_index(operation), addresses.lane_mask(operation, self.tree)
-        known = operation.frame.certain and index.known and mask.known
+        known = operation.node.certain and index.known and mask.known
         if not known or not has_geometry(operation.place.memory, self.device):
             return None
         gauge = meter(operation, vector, self.device, self.tree.geometry)
         if not len(gauge.chosen):
             return NOTHING
-        parts = self.divided(operation.frame.boxes, functools.partial(self._in_box, gauge, index, mask))
+        parts = self.divided(operation.node.boxes, functools.partial(self._in_box, gauge, index, mask))
         return None if parts is None else _added(parts)
 
     def _in_box(self, gauge: Meter, index: Expression, mask: Expression, inside: Progressions) -> Count:
@@ -215,11 +215,11 @@ class Counter:
     def _issued(self, operation: Operation, vector: Vector) -> Issued | None:
         mask = addresses.lane_mask(operation, self.tree)
         gauge = meter(operation, vector, self.device, self.tree.geometry)
-        if not (operation.frame.certain and mask.known and gauge.aligned):
+        if not (operation.node.certain and mask.known and gauge.aligned):
             return None
         if not len(gauge.chosen):
             return Issued(0, 0)
-        parts = self.divided(operation.frame.boxes, functools.partial(self._issued_in_box, gauge, mask))
+        parts = self.divided(operation.node.boxes, functools.partial(self._issued_in_box, gauge, mask))
         return (
             None if parts is None else Issued(sum(part.requests for part in parts), sum(part.lanes for part in parts))
         )
@@ -239,9 +239,9 @@ class Counter:
 
     def _groups(self, operation: Operation) -> int | None:
         mask = addresses.lane_mask(operation, self.tree)
-        if not (operation.frame.certain and mask.known):
+        if not (operation.node.certain and mask.known):
             return None
-        parts = self.divided(operation.frame.boxes, functools.partial(self._groups_in_box, operation, mask))
+        parts = self.divided(operation.node.boxes, functools.partial(self._groups_in_box, operation, mask))
         return None if parts is None else sum(parts)
 
     def _groups_in_box(self, operation: Operation, mask: Expression, inside: Progressions) -> int:
@@ -271,7 +271,7 @@ def _representatives(
     grid, weights = inside.representatives(periods)
     if math.prod(map(len, weights)) * lanes > _MOST_LANES:
         raise TooLarge
-    times = multiplicity.times(inside, periods, operation.frame.conditions).reshape(-1)
+    times = multiplicity.times(inside, periods, operation.node.conditions).reshape(-1)
     executed = np.flatnonzero(times)
     return executed, times[executed], grid
 

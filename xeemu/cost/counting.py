@@ -26,7 +26,7 @@ from xeemu.emission.chunk import Chunk
 from xeemu.emission.observer import MAX_ITERATIONS, Event, Observer
 from xeemu.emission.values import Emitted
 from xeemu.knowledge.access_tree import AccessSite, Key
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Facts
 from xeemu.language.linearity import Allocation
 
 State = dict[str, list[jax.Array]]
@@ -50,9 +50,9 @@ class Ledger:
         return tuple(dict.fromkeys(self.census.place(key) for key in self.census.left))
 
     @functools.cached_property
-    def paths(self) -> tuple[Plan, ...]:
+    def paths(self) -> tuple[Facts, ...]:
         """The call paths of whose bodies the number of executions is missing."""
-        return tuple(plan for plan, times in self.census.executions.items() if times is None)
+        return tuple(facts for facts, times in self.census.executions.items() if times is None)
 
     @functools.cached_property
     def sections(self) -> tuple[Key, ...]:
@@ -119,7 +119,7 @@ class Counting(Observer):
         self.drawn = ledger.sample.drawn(chunk) if ledger.sample else None
         slots = ledger.sample.slots if ledger.sample else 0
         self.state = {**state, "groups": [jnp.zeros((slots, len(FIGURES)), np.int64) for _ in state["sums"]]}
-        self._paths = {plan: number for number, plan in enumerate(ledger.paths)}
+        self._paths = {facts: number for number, facts in enumerate(ledger.paths)}
         self._sections = {key: number for number, key in enumerate(ledger.sections)}
         # Of the regions that these are in, `[G or 1]` sub-groups with an active lane.
         self._regions: dict[Key, jax.Array] = {}
@@ -133,18 +133,18 @@ class Counting(Observer):
             "squares": [total + (g * g).sum(0) for total, g in zip(self.state["squares"], groups, strict=True)],
         }
 
-    def on_body(self, plan: Plan, running: jax.Array | None, chunk: Chunk) -> None:
-        if plan in self._paths:
+    def on_body(self, facts: Facts, running: jax.Array | None, chunk: Chunk) -> None:
+        if facts in self._paths:
             times = jnp.int64(chunk.count) if running is None else running.sum(dtype=np.int64)
-            self._add("turns", self._paths[plan], times)
-        self._on_section((plan, START), running)
+            self._add("turns", self._paths[facts], times)
+        self._on_section((facts, START), running)
 
-    def on_region(self, plan: Plan, number: int, mask: Emitted, running: jax.Array | None, chunk: Chunk) -> None:
+    def on_region(self, facts: Facts, number: int, mask: Emitted, running: jax.Array | None, chunk: Chunk) -> None:
         lanes = mask.array(chunk).reshape(chunk.count if mask.known.varying else 1, -1)
         present = chunk.present()
         lanes = lanes if present is None else lanes & present
-        self._regions[plan, number] = requests.active_sub_groups(lanes, chunk.geometry)
-        self._on_section((plan, number), running)
+        self._regions[facts, number] = requests.active_sub_groups(lanes, chunk.geometry)
+        self._on_section((facts, number), running)
 
     def _on_section(self, key: Key, running: jax.Array | None) -> None:
         """A section begins for the groups of a `[G]` mask or for all."""
@@ -153,13 +153,13 @@ class Counting(Observer):
             times = active if running is None else jnp.where(running, active, 0)
             self._add("active", self._sections[key], times.sum(dtype=np.int64))
 
-    def on_limit(self, plan: Plan, number: int, exceeded: jax.Array, chunk: Chunk) -> None:
-        if (plan, number) in self.ledger.loops:
-            loop = self.ledger.loops[plan, number]
+    def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: Chunk) -> None:
+        if (facts, number) in self.ledger.loops:
+            loop = self.ledger.loops[facts, number]
             self._put("exceeded", loop, self.state["exceeded"][loop] | exceeded)
 
     def on_access(self, event: Event, chunk: Chunk) -> None:
-        key = event.plan, event.number
+        key = event.facts, event.number
         missing, untallied = key in self._left, key in self.ledger.census.untallied
         if not (missing or untallied) or not event.lanes.count:
             return
@@ -235,7 +235,7 @@ class Counts:
 
     figures: Mapping[AccessSite, Mapping[str, int | None]]
     errors: Mapping[AccessSite, np.ndarray | None]
-    executions: Mapping[Plan, int | None]
+    executions: Mapping[Facts, int | None]
     active: Mapping[Key, int | None]
     tallies: Mapping[Allocation, np.ndarray | None]
     shown: Mapping[AccessSite, Execution]
@@ -275,7 +275,7 @@ def counts(ledger: Ledger, state: Mapping[str, Sequence[np.ndarray]] | None) -> 
         if ledger.sample is not None:
             totals, errors[place] = ledger.sample.totals(state["sums"][number], state["squares"][number])
             known[place] = known[place] + totals
-    executions |= {plan: int(turns) for plan, turns in zip(ledger.paths, state["turns"], strict=True)}
+    executions |= {facts: int(turns) for facts, turns in zip(ledger.paths, state["turns"], strict=True)}
     active = dict(taken.active) | {key: int(n) for key, n in zip(ledger.sections, state["active"], strict=True)}
     scale, sampled = (1.0, None) if ledger.sample is None else (ledger.sample.scale, ledger.sample.size)
     tallies |= {

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from xeemu.cost import recurrences, waiting
 from xeemu.cost.census import Census
 from xeemu.cost.sites import SiteReport
-from xeemu.knowledge.access_tree import AccessSite, Frame, Operation
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.access_tree import AccessSite, Node, Operation
+from xeemu.knowledge.analysis import Facts
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class Divisions:
       accesses: for each place the share of its requests that each of its operations makes, and the same of these.
     """
 
-    bodies: Mapping[Plan, float]
+    bodies: Mapping[Facts, float]
     accesses: Mapping[AccessSite, tuple[tuple[float, float], ...]]
 
     @property
@@ -39,9 +39,9 @@ class Divisions:
         every = (parts for each in self.accesses.values() for _, parts in each)
         return max((1.0, *self.bodies.values(), *every))
 
-    def of_body(self, plan: Plan, groups: float) -> float:
+    def of_body(self, facts: Facts, groups: float) -> float:
         """How many times as often the body of a call path is executed in all, if as many times the groups share it."""
-        return groups / min(groups, self.bodies[plan])
+        return groups / min(groups, self.bodies[facts])
 
     def of_place(self, place: AccessSite, groups: float) -> float:
         """The same for the requests of a place."""
@@ -49,7 +49,7 @@ class Divisions:
 
 
 def of_launch(
-    sites: Mapping[AccessSite, SiteReport], taken: Census, executions: Mapping[Plan, int | None]
+    sites: Mapping[AccessSite, SiteReport], taken: Census, executions: Mapping[Facts, int | None]
 ) -> Divisions:
     """The divisions of a launch.
 
@@ -58,13 +58,13 @@ def of_launch(
       taken: its census.
       executions: of each call path, by all groups; None where that is not known.
     """
-    bodies: dict[Plan, float] = {}
+    bodies: dict[Facts, float] = {}
     _divide(taken.tree.root, 1.0, _Sizes(taken, executions), bodies)
     accesses: dict[AccessSite, list[tuple[float, float]]] = {place: [] for place in sites}
     alike = _alike(taken)
     for operation, share in waiting.shares(sites, taken):
-        plan = operation.frame.plan
-        accesses[operation.place].append((share, bodies[plan] * alike.get((plan, operation.place), 1)))
+        facts = operation.node.facts
+        accesses[operation.place].append((share, bodies[facts] * alike.get((facts, operation.place), 1)))
     return Divisions(bodies, {place: tuple(each) for place, each in accesses.items()})
 
 
@@ -73,26 +73,26 @@ class _Sizes:
     """How often the loops of a launch go round."""
 
     taken: Census
-    executions: Mapping[Plan, int | None]
+    executions: Mapping[Facts, int | None]
 
-    def iterations(self, inner: Frame, frame: Frame) -> float:
+    def iterations(self, inner: Node, node: Node) -> float:
         """Iterations of a loop that others could take, 1 of what is none."""
         if inner.kind not in ("iteration", "test") or inner.number is None or not self._is_shared(inner):
             return 1.0
-        around, inside = self.executions[frame.plan], self.executions[inner.plan]
-        if not around or not inside or recurrences.is_recurrent(frame.body.ops[inner.number]):
+        around, inside = self.executions[node.facts], self.executions[inner.facts]
+        if not around or not inside or recurrences.is_recurrent(node.body.ops[inner.number]):
             return 1.0
         if _is_of_the_group(inner, self.taken):
             return 1.0
         return max(1.0, inside / around)
 
-    def _is_shared(self, loop: Frame) -> bool:
+    def _is_shared(self, loop: Node) -> bool:
         """Whether each work-group goes through a loop for a part of global memory, or without any."""
         accesses = [o for o in loop.operations() if o.place.memory.space == "global"]
         return not accesses or any(_follows_group(o, self.taken) for o in accesses)
 
 
-def _is_of_the_group(loop: Frame, taken: Census) -> bool:
+def _is_of_the_group(loop: Node, taken: Census) -> bool:
     """Whether a loop stores to local memory that others load from, or loads what others have stored there."""
     inside = {id(operation) for operation in loop.operations()}
     others = [o for o in taken.tree.root.operations() if id(o) not in inside and o.place.memory.space == "local"]
@@ -104,12 +104,12 @@ def _is_of_the_group(loop: Frame, taken: Census) -> bool:
 def _copies(operation: Operation) -> bool:
     """Whether what is loaded goes into local memory, or what is stored comes from there, by operations that are written
     out in the same body as this one."""
-    frame, is_load = operation.frame, operation.name == "load"
-    own = [o for o in frame.steps if isinstance(o, Operation) and o.place.memory.space == "local"]
+    node, is_load = operation.node, operation.name == "load"
+    own = [o for o in node.steps if isinstance(o, Operation) and o.place.memory.space == "local"]
     times = collections.Counter(o.place for o in own)
     local = {id(o.op) for o in own if times[o.place] > 1 and (o.name == "load") != is_load}
     found = set(operation.op.results if is_load else operation.op.used[1:])
-    for op in frame.body.ops if is_load else reversed(frame.body.ops):
+    for op in node.body.ops if is_load else reversed(node.body.ops):
         met, further = (op.used, op.results) if is_load else (op.results, op.used)
         if found & set(met):
             if id(op) in local:
@@ -129,18 +129,18 @@ def _follows_group(operation: Operation, taken: Census) -> bool:
     return not index.known or any(axis in index.axes for axis in taken.tree.groups)
 
 
-def _divide(frame: Frame, parts: float, sizes: _Sizes, found: dict[Plan, float]) -> None:
-    found[frame.plan] = max(parts, found.get(frame.plan, 1.0))
-    for step in frame.steps:
-        if isinstance(step, Frame):
-            _divide(step, parts * sizes.iterations(step, frame), sizes, found)
+def _divide(node: Node, parts: float, sizes: _Sizes, found: dict[Facts, float]) -> None:
+    found[node.facts] = max(parts, found.get(node.facts, 1.0))
+    for step in node.steps:
+        if isinstance(step, Node):
+            _divide(step, parts * sizes.iterations(step, node), sizes, found)
 
 
-def _alike(taken: Census) -> Mapping[tuple[Plan, AccessSite], int]:
+def _alike(taken: Census) -> Mapping[tuple[Facts, AccessSite], int]:
     """How many operations a body has in one place that follow the group's id; without those of addresses that depend
     on data, which may need one another."""
-    found: dict[tuple[Plan, AccessSite], int] = collections.defaultdict(int)
+    found: dict[tuple[Facts, AccessSite], int] = collections.defaultdict(int)
     for operation, *_ in taken.operations.values():
         if operation.linear_index.known and _follows_group(operation, taken) and not _copies(operation):
-            found[operation.frame.plan, operation.place] += 1
+            found[operation.node.facts, operation.place] += 1
     return found

@@ -95,8 +95,8 @@ def _touched(operations: tuple[Operation, ...], taken: Census) -> _Touched | Non
     """
     indices = [addresses.linear_index(operation) for operation in operations]
     masks = [addresses.lane_mask(operation, taken.tree) for operation in operations]
-    known = all(e.known for e in (*indices, *masks)) and all(o.frame.certain for o in operations)
-    boxes = [box for operation in operations for box in operation.frame.boxes]
+    known = all(e.known for e in (*indices, *masks)) and all(o.node.certain for o in operations)
+    boxes = [box for operation in operations for box in operation.node.boxes]
     if not known or not boxes:
         return None
     groups = taken.tree.groups
@@ -108,10 +108,10 @@ def _touched(operations: tuple[Operation, ...], taken: Census) -> _Touched | Non
         touched = [
             _addresses(operation, index, mask, box)
             for operation, index, mask in zip(operations, indices, masks, strict=True)
-            for box in _around(operation.frame.boxes, middle)
+            for box in _around(operation.node.boxes, middle)
         ]
         ends = [
-            periodicity.divided(operation.frame.boxes, functools.partial(_extremes, index))
+            periodicity.divided(operation.node.boxes, functools.partial(_extremes, index))
             for operation, index in zip(operations, indices, strict=True)
         ]
     except TooLarge:
@@ -120,7 +120,7 @@ def _touched(operations: tuple[Operation, ...], taken: Census) -> _Touched | Non
     high = min(max(high for each in ends for _, high in each), memory.elements - 1)
     size = memory.dtype.itemsize
     passes = min(
-        _passes(box, index, groups) for o, index in zip(operations, indices, strict=True) for box in o.frame.boxes
+        _passes(box, index, groups) for o, index in zip(operations, indices, strict=True) for box in o.node.boxes
     )
     elements = np.unique(np.concatenate(touched)) * size
     return _Touched(elements, max(low, 0) * size, high * size, _points(largest, moving), passes)
@@ -149,7 +149,7 @@ def _points(box: Box, axes: Iterable[Axis]) -> int:
 
 def _addresses(operation: Operation, index: Expression, mask: Expression, box: Box) -> np.ndarray:
     """The elements that are touched in a box, once or more often each."""
-    conditions = operation.frame.conditions
+    conditions = operation.node.conditions
     needed = frozenset().union(*(e.axes for e in (index, mask, *conditions)))
     points: Mapping[Axis, int] = {axis: len(indices) if axis in needed else 1 for axis, indices in box.items()}
     if math.prod(points.values()) * math.prod(operation.access.shape) > _MOST_ELEMENTS:

@@ -34,7 +34,7 @@ def estimated(keys: Sequence[Key], taken: Census, sample: Sample) -> tuple[np.nd
     figures = np.zeros((sample.size, len(FIGURES)))
     for operation in (operation for key in keys for operation in taken.operations[key]):
         for row, number in enumerate(sample.table[0]):
-            boxes = _of_group(operation.frame.boxes, int(number), taken)
+            boxes = _of_group(operation.node.boxes, int(number), taken)
             count = census.count_in(operation, boxes, taken) if boxes else counter.NOTHING
             if count is None:
                 return None

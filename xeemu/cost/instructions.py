@@ -24,8 +24,8 @@ from xeemu.cost import words as word_counts
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.ir.table import Kind
-from xeemu.knowledge.access_tree import Frame, Key, Meeting
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.access_tree import Key, Meeting, Node
+from xeemu.knowledge.analysis import Facts
 from xeemu.language import primitives
 from xeemu.language.geometry import Geometry
 from xeemu.language.orders import ACQUIRING, RELEASING
@@ -58,7 +58,7 @@ START = -1
 """The number of a body's section before its first region."""
 
 
-def of_sections(root: Frame, geometry: Geometry, unused: Set[Key] = frozenset()) -> dict[Key, Counter]:
+def of_sections(root: Node, geometry: Geometry, unused: Set[Key] = frozenset()) -> dict[Key, Counter]:
     """The instructions of a sub-group in one execution of each section of the body of each call path.
 
     A section is what stands between two marks of which work-items are active, and named by the number of the first;
@@ -69,14 +69,14 @@ def of_sections(root: Frame, geometry: Geometry, unused: Set[Key] = frozenset())
       geometry: the sizes of the launch.
       unused: loads that are not made.
     """
-    counted: dict[Key, Counter] = {(frame.plan, START): {} for frame in root.frames()}
-    _Count(geometry, unused, counted).frame(root, {})
+    counted: dict[Key, Counter] = {(node.facts, START): {} for node in root.nodes()}
+    _Count(geometry, unused, counted).node(root, {})
     return counted
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Count:
-    """Counts the operations of frames, each where it has to be carried out.
+    """Counts the operations of nodes, each where it has to be carried out.
 
     The *level* of a value is the number of loops around the place where it can be computed: an operation in an inner
     loop on values of an outer one is carried out there.
@@ -85,29 +85,29 @@ class _Count:
     geometry: Geometry
     unused: Set[Key]
     counted: dict[Key, Counter]
-    _sections: dict[Frame, int] = dataclasses.field(default_factory=dict)  # each frame's, as far as it was walked
+    _sections: dict[Node, int] = dataclasses.field(default_factory=dict)  # each node's, as far as it was walked
     _ids: set[tuple[str, int]] = dataclasses.field(default_factory=set)  # those read, each with its dimension
 
-    def frame(self, frame: Frame, inputs: Mapping[Any, int]) -> None:
-        depth = _depth(frame)
-        levels: dict[Any, int] = {v: inputs.get(v, depth) for v in frame.body.taken}
-        needed = word_counts.needed(frame.body, frame.plan, self.unused)
-        fused, taking = _fused(frame.body, frame.plan, self._carried_out(frame, needed))
+    def node(self, node: Node, inputs: Mapping[Any, int]) -> None:
+        depth = _depth(node)
+        levels: dict[Any, int] = {v: inputs.get(v, depth) for v in node.body.taken}
+        needed = word_counts.needed(node.body, node.facts, self.unused)
+        fused, taking = _fused(node.body, node.facts, self._carried_out(node, needed))
         seen: set[Any] = set()
-        for number, op in enumerate(frame.body.ops):
-            if number in frame.regions:
-                self._sections[frame] = number
+        for number, op in enumerate(node.body.ops):
+            if number in node.regions:
+                self._sections[node] = number
             level = max((levels.get(a, 0) for a in op.used if not isinstance(a, Constant)), default=0)
-            for inner in _inner(frame, number):
-                self.frame(inner, _inner_levels(inner, op, levels, depth))
+            for inner in _inner(node, number):
+                self.node(inner, _inner_levels(inner, op, levels, depth))
             pinned = op.name in ops.LANGUAGE or control.of(op) is not None
             level = depth if pinned and op.operands else level
             levels |= dict.fromkeys(op.results, level)
             key = _key(op)
-            made = op.name in ops.ACCESSES and (frame.plan, number) not in self.unused
-            if made and _has_address(op, frame.plan, depth > 0):
+            made = op.name in ops.ACCESSES and (node.facts, number) not in self.unused
+            if made and _has_address(op, node.facts, depth > 0):
                 place = (op.operands[0], *ops.indices(op))
-                self._add(frame, {} if place in seen else _ADDRESS, math.inf)
+                self._add(node, {} if place in seen else _ADDRESS, math.inf)
                 seen.add(place)
             words = max((needed.get(v, 0) for v in op.results), default=1)
             if op.name in (ops.LOCAL_ID, ops.GROUP_ID) and words:
@@ -117,34 +117,34 @@ class _Count:
             if key in seen or id(op) in fused or not (words or pinned):
                 continue
             seen.add(key)
-            found = of_op(op, frame.plan, self.geometry, words, level > 0)
+            found = of_op(op, node.facts, self.geometry, words, level > 0)
             found = _multiplying(op, found, words) if id(op) in taking else found
-            self._add(_outer(frame, level), found, _independent(op, self.geometry))
-        self._sections[frame] = min(frame.regions, default=START)
-        if frame.parent is None:
+            self._add(_outer(node, level), found, _independent(op, self.geometry))
+        self._sections[node] = min(node.regions, default=START)
+        if node.parent is None:
             # A kernel reads each id once, and ends.
-            self._add(frame, {"address": float(len(self._ids)), "control": 1.0}, math.inf)
-        self._add(frame, _overhead(frame), 1)
+            self._add(node, {"address": float(len(self._ids)), "control": 1.0}, math.inf)
+        self._add(node, _overhead(node), 1)
 
-    def _carried_out(self, frame: Frame, needed: Mapping[Value, int]) -> list[Op]:
+    def _carried_out(self, node: Node, needed: Mapping[Value, int]) -> list[Op]:
         """The operations of a body that are there for something."""
-        made = ((number, op) for number, op in enumerate(frame.body.ops) if (frame.plan, number) not in self.unused)
+        made = ((number, op) for number, op in enumerate(node.body.ops) if (node.facts, number) not in self.unused)
         return [op for _, op in made if op.name in ops.LANGUAGE or op.regions or any(map(needed.get, op.results))]
 
-    def _add(self, frame: Frame, instructions: Mapping[str, float], independent: float) -> None:
+    def _add(self, node: Node, instructions: Mapping[str, float], independent: float) -> None:
         """Adds instructions, of which so many need not wait for one another."""
-        total = self.counted.setdefault((frame.plan, self._sections.get(frame, START)), {})
+        total = self.counted.setdefault((node.facts, self._sections.get(node, START)), {})
         waiting = sum(number for name, number in instructions.items() if name not in _WITHOUT_RESULT)
         for name, number in {**instructions, CHAIN: waiting / independent}.items():
             if number:
                 total[name] = total.get(name, 0.0) + number
 
 
-def _has_address(op: Op, plan: Plan, in_loop: bool) -> bool:
+def _has_address(op: Op, facts: Facts, in_loop: bool) -> bool:
     """Whether an access computes its address: not of a constant place, nor in a loop where it grows by a constant."""
-    indices = [value for value in ops.indices(op) if word_counts.constant(value, plan) is None]
+    indices = [value for value in ops.indices(op) if word_counts.constant(value, facts) is None]
     varied = (value for value in indices if not isinstance(value, Constant))
-    return bool(indices) and (not in_loop or any(plan.values[value].form is None for value in varied))
+    return bool(indices) and (not in_loop or any(facts.values[value].form is None for value in varied))
 
 
 def _ids(op: Op, geometry: Geometry) -> set[tuple[str, int]]:
@@ -162,29 +162,29 @@ def _independent(op: Op, geometry: Geometry) -> int:
     return max(1, _elements(max((value.shape for value in values), key=math.prod), geometry))
 
 
-def _depth(frame: Frame) -> int:
-    """Loops around what a frame does."""
-    return (0 if frame.parent is None else _depth(frame.parent)) + (frame.kind in ("iteration", "test"))
+def _depth(node: Node) -> int:
+    """Loops around what a node does."""
+    return (0 if node.parent is None else _depth(node.parent)) + (node.kind in ("iteration", "test"))
 
 
-def _outer(frame: Frame, level: int) -> Frame:
-    """The nearest frame around one, or itself, with no more loops around than `level`."""
-    while _depth(frame) > level and frame.parent is not None:
-        frame = frame.parent
-    return frame
+def _outer(node: Node, level: int) -> Node:
+    """The nearest node around one, or itself, with no more loops around than `level`."""
+    while _depth(node) > level and node.parent is not None:
+        node = node.parent
+    return node
 
 
-def _inner(frame: Frame, number: int) -> list[Frame]:
-    """The frames of a structured operation; of a loop that was walked iteration by iteration, the first."""
-    found: dict[Any, Frame] = {}
-    for step in frame.steps:
-        if isinstance(step, Frame) and step.number == number:
-            found.setdefault((step.kind, step.plan), step)
+def _inner(node: Node, number: int) -> list[Node]:
+    """The nodes of a structured operation; of a loop that was walked iteration by iteration, the first."""
+    found: dict[Any, Node] = {}
+    for step in node.steps:
+        if isinstance(step, Node) and step.number == number:
+            found.setdefault((step.kind, step.facts), step)
     return list(found.values())
 
 
-def _inner_levels(inner: Frame, op: Op, levels: Mapping[Any, int], depth: int) -> dict[Any, int]:
-    """The levels of an inner frame's inputs: what a loop changes is of its own level."""
+def _inner_levels(inner: Node, op: Op, levels: Mapping[Any, int], depth: int) -> dict[Any, int]:
+    """The levels of an inner node's inputs: what a loop changes is of its own level."""
     used = [0 if isinstance(a, Constant) else levels.get(a, 0) for a in op.used]
     found = next(k for k, region in enumerate(op.regions) if region is inner.body)
     given = control.given(op, used, found)
@@ -200,15 +200,15 @@ def _loop_levels(seen: int, body: Region, given: Sequence[int], depth: int) -> l
     return [*given[:seen], *carried]
 
 
-def _overhead(frame: Frame) -> Counter:
+def _overhead(node: Node) -> Counter:
     """What it takes to go through a branch or an iteration."""
-    if frame.kind == "branch":
+    if node.kind == "branch":
         return dict(_BRANCH)
-    if frame.kind != "iteration":
+    if node.kind != "iteration":
         return {}
-    steps = (step for inner in frame.frames() for step in inner.steps)
+    steps = (step for inner in node.nodes() for step in inner.steps)
     meets = any(isinstance(step, Meeting) and step.op.name in ops.LANGUAGE for step in steps)
-    shared = 1 if meets or not frame.counted else UNROLLED
+    shared = 1 if meets or not node.counted else UNROLLED
     return {name: number / shared for name, number in _ITERATION.items()}
 
 
@@ -220,7 +220,7 @@ def _key(op: Op) -> Any:
     return id(op) if op.name in ops.LANGUAGE else (op.name, str(op.attributes), op.regions, operands)
 
 
-def _fused(body: Region, plan: Plan, carried_out: Sequence[Op]) -> tuple[set[int], set[int]]:
+def _fused(body: Region, facts: Facts, carried_out: Sequence[Op]) -> tuple[set[int], set[int]]:
     """The `id`s of the products that multiply-adds take in, and of the sums that multiply for it, not only shift.
 
     A product is taken in where nothing but sums uses it. A sum takes in one: of two products one is carried out.
@@ -230,7 +230,7 @@ def _fused(body: Region, plan: Plan, carried_out: Sequence[Op]) -> tuple[set[int
     for op in carried_out:
         if _is_sum(op) and all(value in products for value in op.operands):
             del products[op.operands[0]]
-    multiplying = (user for value, op in products.items() if not _is_shift(op, plan) for user in uses[value])
+    multiplying = (user for value, op in products.items() if not _is_shift(op, facts) for user in uses[value])
     return {id(op) for op in products.values()}, {id(user) for user in multiplying}
 
 
@@ -262,9 +262,9 @@ def _multiplications(op: Op) -> int:
     return max(0, power.bit_length() + power.bit_count() - 2)
 
 
-def _is_shift(product: Op, plan: Plan) -> bool:
+def _is_shift(product: Op, facts: Facts) -> bool:
     """Whether a factor of a product of integers is a power of two that is known."""
-    known = (word_counts.constant(value, plan) for value in product.operands)
+    known = (word_counts.constant(value, facts) for value in product.operands)
     return any(factor is not None and factor > 0 and factor & (factor - 1) == 0 for factor in known)
 
 
@@ -283,12 +283,12 @@ def _is_counted(op: Op) -> bool:
     return ops.of(op).kind in (Kind.ORDER, Kind.COLLECTIVE) or op.name == ops.ATOMIC
 
 
-def of_op(op: Op, plan: Plan, geometry: Geometry, words: int = 2, in_loop: bool = False) -> Mapping[str, float]:
+def of_op(op: Op, facts: Facts, geometry: Geometry, words: int = 2, in_loop: bool = False) -> Mapping[str, float]:
     """Instructions by class that a sub-group executes for an operation, without the program's requests to memory.
 
     Args:
       op: the operation.
-      plan: the analysis of its call path.
+      facts: the analysis of its call path.
       geometry: the sizes of the launch.
       words: 32-bit words of an integer result that are needed.
       in_loop: whether it is carried out in every iteration of a loop.
@@ -306,10 +306,10 @@ def of_op(op: Op, plan: Plan, geometry: Geometry, words: int = 2, in_loop: bool 
     traits = ops.of(op)
     if op.name in ops.LANGUAGE or traits.free or not op.results:
         return {}
-    known = plan.values.get(op.results[0])
+    known = facts.values.get(op.results[0])
     if known is not None and known.form is not None and (in_loop or not known.varying):
         return {}
-    if _follows(op, plan) or op.merges:
+    if _follows(op, facts) or op.merges:
         return {}
     shape = max((a.shape for a in (*op.operands, *op.results)), key=math.prod)
     elements = _elements(shape, geometry)
@@ -317,7 +317,7 @@ def of_op(op: Op, plan: Plan, geometry: Geometry, words: int = 2, in_loop: bool 
         return _random(op, elements)
     if traits.shuffles or _is_group_reduction(op, geometry):
         return algorithms.of_reduction(elements, geometry, _is_group_reduction(op, geometry))
-    return _arithmetic(op, plan, elements, words)
+    return _arithmetic(op, facts, elements, words)
 
 
 def _random(op: Op, elements: int) -> Mapping[str, float]:
@@ -339,21 +339,21 @@ def _fences(op: Op, geometry: Geometry) -> int:
     return each * _elements(access.shape, geometry)
 
 
-def _follows(op: Op, plan: Plan) -> bool:
+def _follows(op: Op, facts: Facts) -> bool:
     """Whether the result is a constant, or one of the operands, because other operands are constants."""
-    if word_counts.constant(op.results[0], plan) is not None:
+    if word_counts.constant(op.results[0], facts) is not None:
         return True
-    return op.name == "select_n" and word_counts.constant(op.operands[0], plan) is not None
+    return op.name == "select_n" and word_counts.constant(op.operands[0], facts) is not None
 
 
-def _arithmetic(op: Op, plan: Plan, elements: int, words: int) -> Mapping[str, float]:
+def _arithmetic(op: Op, facts: Facts, elements: int, words: int) -> Mapping[str, float]:
     name, dtype = op.name, op.results[0].dtype
     operand = np.dtype(op.operands[0].dtype) if op.operands else np.dtype(dtype)
     if operand.kind == "b" and name in ("and", "or", "xor", "not", "convert_element_type"):
         return {}
     floating = bool(jnp.issubdtype(operand, jnp.floating))
     if name == "convert_element_type":
-        known = plan.values.get(op.results[0])
+        known = facts.values.get(op.results[0])
         free = (known is not None and known.form is not None) or (not floating and np.dtype(dtype).kind in "iu")
         return {} if free else {"i32": float(elements)}
     if ops.of(op).special or (name == "div" and floating):
@@ -363,10 +363,10 @@ def _arithmetic(op: Op, plan: Plan, elements: int, words: int) -> Mapping[str, f
         inverse = {"special": float(elements)} if name == "integer_pow" and op.attributes["y"] < 0 else {}
         return {_FLOATS.get(operand.name, "f32"): float(elements * max(1, powers)), **inverse}
     words = min(words, word_counts.of_dtype(operand))
-    if powers or (name == "mul" and not _is_shift(op, plan)):
+    if powers or (name == "mul" and not _is_shift(op, facts)):
         return _product(elements * max(1, powers), words)
     if name in ("div", "rem"):
-        return {"i32": float(words * elements * _division(word_counts.constant(op.operands[1], plan)))}
+        return {"i32": float(words * elements * _division(word_counts.constant(op.operands[1], facts)))}
     return {"i32": float(words * elements)}
 
 

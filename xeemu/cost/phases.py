@@ -15,7 +15,7 @@ from xeemu.cost.census import Census
 from xeemu.cost.instructions import CHAIN
 from xeemu.cost.latency import Waiting
 from xeemu.cost.sites import SiteReport
-from xeemu.knowledge.access_tree import AccessSite, Frame, Operation
+from xeemu.knowledge.access_tree import AccessSite, Node, Operation
 
 Shares = Mapping[str, float]
 """The share of a phase in the work of each resource of the time model."""
@@ -31,27 +31,27 @@ class _Numbering:
     """Numbers the phases of a program in their order.
 
     Attributes:
-      numbers: of each call path, by its plan, and of each operation that stands in no loop, by its key.
+      numbers: of each call path, by its facts, and of each operation that stands in no loop, by its key.
       last: the last number that was given.
     """
 
     numbers: dict[Any, int] = dataclasses.field(default_factory=dict)
     last: int = 0
 
-    def walk(self, frame: Frame) -> None:
-        """Numbers what a frame in no loop does."""
-        self.numbers.setdefault(frame.plan, self.last)
+    def walk(self, node: Node) -> None:
+        """Numbers what a node in no loop does."""
+        self.numbers.setdefault(node.facts, self.last)
         loop: int | None = None
-        for step in frame.steps:
-            if isinstance(step, Frame) and step.kind in _LOOP:
-                # A loop has a frame for its predicate and its body, or for each iteration.
+        for step in node.steps:
+            if isinstance(step, Node) and step.kind in _LOOP:
+                # A loop has a node for its predicate and its body, or for each iteration.
                 self.last += step.number != loop
                 loop = step.number
-                self.numbers |= dict.fromkeys((inner.plan for inner in step.frames()), self.last)
+                self.numbers |= dict.fromkeys((inner.facts for inner in step.nodes()), self.last)
                 continue
             self.last += loop is not None
             loop = None
-            if isinstance(step, Frame):
+            if isinstance(step, Node):
                 self.walk(step)
             elif isinstance(step, Operation):
                 self.numbers[step.key] = self.last
@@ -98,13 +98,13 @@ def _shared(work: Work) -> Work:
 def _executed(taken: Census, numbering: _Numbering) -> dict[str, Work] | None:
     """Instructions without requests, barriers and fences of sub-groups; None if a part's executions are not known."""
     found = {name: np.zeros(numbering.last + 1) for name in ("arithmetic", "barriers", "fences")}
-    for (plan, section), classes in taken.instructions.items():
-        executions = taken.executions[plan]
+    for (facts, section), classes in taken.instructions.items():
+        executions = taken.executions[facts]
         times = None if executions is None else executions * requests.sub_groups(taken.geometry)
-        times = taken.active.get((plan, section), times)
+        times = taken.active.get((facts, section), times)
         if times is None:
             return None
-        here = numbering.numbers[plan]
+        here = numbering.numbers[facts]
         found["arithmetic"][here] += times * sum(n for name, n in classes.items() if name != CHAIN)
         found["barriers"][here] += times * classes.get("barrier", 0.0)
         found["fences"][here] += times * classes.get("fence", 0.0)
@@ -120,8 +120,8 @@ def _at_sites(
     """What the memory operations ask of the resources."""
     found = {place: {name: np.zeros(numbering.last + 1) for name in _OF_SITES} for place in sites}
     for operation, share in waiting.shares(sites, taken):
-        plan, place = operation.frame.plan, operation.place
-        here = numbering.numbers.get(operation.key, numbering.numbers[plan])
+        facts, place = operation.node.facts, operation.place
+        here = numbering.numbers.get(operation.key, numbering.numbers[facts])
         for name, work in _asked(sites[place], place in taken.updates).items():
             found[place][name][here] += share * (work or 0.0)
     return found

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Value
-from xeemu.knowledge.access_tree import Frame, Meeting, Operation
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.access_tree import Meeting, Node, Operation
+from xeemu.knowledge.analysis import Facts
 from xeemu.language import collectives
 from xeemu.language.linearity import Allocation
 
@@ -21,13 +21,13 @@ class Piece(NamedTuple):
     """Loads that are under way together, or in unrolled iterations one after the other.
 
     Attributes:
-      frame: the body that they stand in, of no call.
+      node: the body that they stand in, of no call.
       before: barriers, loops and branches of that body before them.
       depth: loads of the same stretch that their addresses wait for, one after the other.
       is_local: whether they are of local memory.
     """
 
-    frame: Frame
+    node: Node
     before: int
     depth: int
     is_local: bool
@@ -46,7 +46,7 @@ class Pieces:
     awaited: Set[Operation]
 
 
-def of_tree(root: Frame, in_registers: Set[Allocation]) -> Pieces:
+def of_tree(root: Node, in_registers: Set[Allocation]) -> Pieces:
     """The pieces of a program.
 
     Args:
@@ -58,7 +58,7 @@ def of_tree(root: Frame, in_registers: Set[Allocation]) -> Pieces:
     return Pieces(walk.pieces, walk.awaited)
 
 
-def waits(step: "Operation | Meeting | Frame") -> bool:
+def waits(step: "Operation | Meeting | Node") -> bool:
     """Whether the sub-groups of a work-group wait for one another at a step."""
     return isinstance(step, Meeting) and step.level == collectives.GROUP
 
@@ -68,13 +68,13 @@ class _Stretch:
     """How far a body that is no call's was walked.
 
     Attributes:
-      frame: the body.
+      node: the body.
       before: barriers, loops and branches so far.
       barriers: those of them that are barriers.
       met: the operations so far, each with the barriers before it.
     """
 
-    frame: Frame
+    node: Node
     before: int = 0
     barriers: int = 0
     met: list[tuple[Operation, int]] = dataclasses.field(default_factory=list)
@@ -91,31 +91,31 @@ class _Walk:
         self.in_registers = in_registers
         self.pieces: dict[Operation, Piece] = {}
         self.awaited: set[Operation] = set()
-        self._walked: set[Plan] = set()
+        self._walked: set[Facts] = set()
 
-    def straight(self, frame: Frame) -> None:
+    def straight(self, node: Node) -> None:
         """A body that is no call's."""
-        stretch = _Stretch(frame)
-        self._body(frame, stretch, {})
-        anywhere = frame.kind == "iteration"
+        stretch = _Stretch(node)
+        self._body(node, stretch, {})
+        anywhere = node.kind == "iteration"
         self.awaited |= {o for o, before in stretch.met if stretch.barriers > (0 if anywhere else before)}
 
-    def _body(self, frame: Frame, stretch: _Stretch, inputs: Mapping[Value, _Depth]) -> list[_Depth]:
+    def _body(self, node: Node, stretch: _Stretch, inputs: Mapping[Value, _Depth]) -> list[_Depth]:
         """A body, or a call's as part of one; gives what its results wait for."""
-        self._walked.add(frame.plan)
-        steps: dict[int, list[Operation | Meeting | Frame]] = {}
-        for step in frame.steps:
+        self._walked.add(node.facts)
+        steps: dict[int, list[Operation | Meeting | Node]] = {}
+        for step in node.steps:
             steps.setdefault(_number(step), []).append(step)
         depths = dict(inputs)
-        for number, op in enumerate(frame.body.ops):
+        for number, op in enumerate(node.body.ops):
             found = self._op(op, steps.get(number, ()), stretch, depths)
             depths |= dict(zip(op.results, found, strict=True))
-        return [_depth(value, depths) for value in frame.body.outputs]
+        return [_depth(value, depths) for value in node.body.outputs]
 
     def _op(
         self,
         op: Op,
-        steps: Sequence[Operation | Meeting | Frame],
+        steps: Sequence[Operation | Meeting | Node],
         stretch: _Stretch,
         depths: Mapping[Value, _Depth],
     ) -> Iterable[_Depth]:
@@ -123,11 +123,11 @@ class _Walk:
         (step, *_) = steps or (None,)
         if isinstance(step, Operation):
             return self._access(op, step, stretch, depths)
-        if isinstance(step, Frame) and step.kind == "call":
+        if isinstance(step, Node) and step.kind == "call":
             given = control.given(op, [_depth(value, depths) for value in op.used], 0)
             return self._body(step, stretch, dict(zip(step.body.taken, given, strict=True)))
         for inner in steps:
-            if isinstance(inner, Frame) and inner.plan not in self._walked:
+            if isinstance(inner, Node) and inner.facts not in self._walked:
                 self.straight(inner)
         if any(map(_ends, steps)):
             stretch.before += 1
@@ -142,27 +142,27 @@ class _Walk:
         # What is stored is waited for by who stores it; of private memory, also by who loads it.
         place = [*ops.indices(op), *([] if (mask := ops.mask(op)) is None else [mask])]
         depth = _deepest([*op.operands[:1], *place] if is_private else place, stretch, depths)
-        self.pieces[operation] = Piece(stretch.frame, stretch.before, depth, memory.space == "local")
+        self.pieces[operation] = Piece(stretch.node, stretch.before, depth, memory.space == "local")
         stretch.met.append((operation, stretch.barriers))
         if operation.fetches:
             return [(stretch.before, depth + (memory not in self.in_registers))] * len(op.results)
         return [(stretch.before, _deepest(op.used, stretch, depths) if is_private else 0)] * len(op.results)
 
 
-def _number(step: Operation | Meeting | Frame) -> int:
+def _number(step: Operation | Meeting | Node) -> int:
     """The number of the operation in its body that a step comes from."""
-    if not isinstance(step, Frame):
+    if not isinstance(step, Node):
         return step.key[1]
     assert step.number is not None
     return step.number
 
 
-def _ends(step: Operation | Meeting | Frame) -> bool:
+def _ends(step: Operation | Meeting | Node) -> bool:
     """Whether a piece ends at a step: at a barrier, a loop, and a branch in which something is accessed or meets."""
-    if not isinstance(step, Frame):
+    if not isinstance(step, Node):
         return waits(step)
-    inner = (each for frame in step.frames() for each in frame.steps)
-    return step.kind != "branch" or any(not isinstance(each, Frame) or each.kind != "branch" for each in inner)
+    inner = (each for node in step.nodes() for each in node.steps)
+    return step.kind != "branch" or any(not isinstance(each, Node) or each.kind != "branch" for each in inner)
 
 
 def _depth(value: Value, depths: Mapping[Value, _Depth]) -> _Depth:

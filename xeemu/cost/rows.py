@@ -38,9 +38,9 @@ def of_operations(operations: Iterable[Operation], rank: int) -> Rows | None:
     begins, steps = [], set[int]()
     for operation in operations:
         index = operation.linear_index
-        if not index.known or len(index.shape) < rank or not operation.frame.boxes:
+        if not index.known or len(index.shape) < rank or not operation.node.boxes:
             return None
-        box = max(operation.frame.boxes, key=lambda box: math.prod(map(len, box.values())))
+        box = max(operation.node.boxes, key=lambda box: math.prod(map(len, box.values())))
         middle = {axis: indices[len(indices) // 2] for axis, indices in box.items() if indices}
         size = operation.place.memory.dtype.itemsize
         try:
@@ -61,7 +61,7 @@ def distances(operations: Iterable[Operation], rank: int) -> frozenset[int]:
     """
     found = set[int]()
     for operation in operations:
-        index, boxes = operation.linear_index, [box for box in operation.frame.boxes if all(box.values())]
+        index, boxes = operation.linear_index, [box for box in operation.node.boxes if all(box.values())]
         if not index.known or len(index.shape) < rank or index.shape[rank - 1] < 2 or not boxes:
             continue
         ends = ({a: i[0] for a, i in boxes[0].items()}, {a: i[-1] for a, i in boxes[-1].items()})

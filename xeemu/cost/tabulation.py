@@ -21,7 +21,7 @@ from xeemu.devices.bankmap import BankMap
 from xeemu.devices.device import Device
 from xeemu.devices.occupancy import Occupancy, most_registers, occupancy
 from xeemu.errors import Error, NDRangeError
-from xeemu.knowledge.access_tree import AccessSite, Frame
+from xeemu.knowledge.access_tree import AccessSite, Node
 from xeemu.knowledge.registers import live_bytes
 from xeemu.language import listing, source
 from xeemu.language.kernel import Kernel
@@ -244,10 +244,10 @@ def _common(by_place: Mapping[AccessSite, SiteReport], taken: Census) -> tuple[S
 def _idle(taken: Census) -> tuple[Idle, ...]:
     """What sub-groups execute in divergent code with few of their lanes, line by line of the source."""
     found = []
-    for (plan, number), lanes in taken.lanes.items():
-        active = taken.active[plan, number]
-        if active and lanes is not None and (each := taken.instructions.get((plan, number))):
-            found.append(Idle(taken.parted((plan, number)), active, lanes, each))
+    for (facts, number), lanes in taken.lanes.items():
+        active = taken.active[facts, number]
+        if active and lanes is not None and (each := taken.instructions.get((facts, number))):
+            found.append(Idle(taken.parted((facts, number)), active, lanes, each))
     return tuple(found)
 
 
@@ -275,7 +275,7 @@ def _registers(prepared: Prepared, taken: Census) -> int:
 
 def _live(prepared: Prepared, taken: Census) -> int:
     """The same without temporaries, of which a compiler makes fewer where registers are scarce."""
-    live = live_bytes(prepared.program.body, prepared.plan, taken.geometry)
+    live = live_bytes(prepared.program.body, prepared.facts, taken.geometry)
     return live + sum(math.prod(m.shape) * m.dtype.itemsize for m in taken.in_registers)
 
 
@@ -283,14 +283,14 @@ def _spilled(prepared: Prepared, counts: Counts, taken: Census, there: int) -> f
     """Bytes that all work-items spill in all: a body spills in each execution what its inner bodies do not spill."""
     geometry = taken.geometry
     items = requests.sub_groups(geometry) * geometry.sub_group_size
-    held = _live(prepared, taken) - live_bytes(prepared.program.body, prepared.plan, geometry)
+    held = _live(prepared, taken) - live_bytes(prepared.program.body, prepared.facts, geometry)
 
-    def of(frame: Frame) -> tuple[float, float]:
-        """Of one execution of a frame, and of all executions of it and of those inside."""
-        inner = {step.plan: of(step) for step in frame.steps if isinstance(step, Frame)}
-        needed = (live_bytes(frame.body, frame.plan, geometry) + held) * (1 + _TEMPORARIES)
+    def of(node: Node) -> tuple[float, float]:
+        """Of one execution of a node, and of all executions of it and of those inside."""
+        inner = {step.facts: of(step) for step in node.steps if isinstance(step, Node)}
+        needed = (live_bytes(node.body, node.facts, geometry) + held) * (1 + _TEMPORARIES)
         own, inside = max(0.0, needed - there), max((once for once, _ in inner.values()), default=0.0)
-        times = (counts.executions[frame.plan] or 0) * items
+        times = (counts.executions[node.facts] or 0) * items
         return max(own, inside), max(0.0, own - inside) * times + sum(every for _, every in inner.values())
 
     return of(taken.tree.root)[1]

@@ -39,10 +39,10 @@ def _noted(counter: Counter, operations: Sequence[Operation]) -> np.ndarray | No
     total = np.zeros(operations[0].place.memory.elements, np.int64)
     for operation in operations:
         index, mask = addresses.linear_index(operation), addresses.lane_mask(operation, counter.tree)
-        if not (operation.frame.certain and index.known and mask.known):
+        if not (operation.node.certain and index.known and mask.known):
             return None
         note = functools.partial(_note, total, operation, addresses.chosen(operation), index, mask)
-        if counter.divided(operation.frame.boxes, note) is None:
+        if counter.divided(operation.node.boxes, note) is None:
             return None
     return total
 
@@ -55,7 +55,7 @@ def _note(
     mask: Expression,
     inside: Progressions,
 ) -> None:
-    steps, conditions = inside.of(index), operation.frame.conditions
+    steps, conditions = inside.of(index), operation.node.conditions
     moving = {axis for axis, step in steps.items() if not step.still}
     periods = {axis: len(inside.box[axis]) if axis in moving else step.period for axis, step in steps.items()}
     periods = multiplicity.joined(inside, periods, [mask])

@@ -19,7 +19,7 @@ from xeemu.cost.work import Wait, Work
 from xeemu.cost.workload import Executed, Spill
 from xeemu.devices.occupancy import Occupancy
 from xeemu.knowledge.access_tree import AccessSite, Operation
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Facts
 from xeemu.knowledge.budget import Budget
 
 
@@ -71,7 +71,7 @@ class Launch:
     executed: Executed
     taken: Census
     resident: Occupancy | None
-    executions: Mapping[Plan, int | None]
+    executions: Mapping[Facts, int | None]
     spill: Spill = dataclasses.field(default_factory=Spill)
 
     @functools.cached_property
@@ -176,8 +176,8 @@ class Launch:
         """By class of instructions how many times as many are executed if as many times the groups share the work."""
         before: dict[str, float] = {}
         then: dict[str, float] = {}
-        for (plan, _), each in self.taken.instructions.items():
-            times, again = self.executions[plan] or 0, self.divisions.of_body(plan, groups)
+        for (facts, _), each in self.taken.instructions.items():
+            times, again = self.executions[facts] or 0, self.divisions.of_body(facts, groups)
             for name, number in each.items():
                 before[name] = before.get(name, 0.0) + number * times
                 then[name] = then.get(name, 0.0) + number * times * again
@@ -190,13 +190,13 @@ class Launch:
         """Those of a change, without what iterations of its loops execute that are spared."""
         times = {id(site): times for site, times in change.loops}
         total = dict(change.instructions)
-        frames = {frame.plan: frame for frame in self.taken.tree.root.frames()} if times else {}
-        for frame in frames.values():
-            sites = [self.sites[o.place] for o in frame.operations() if o.place in self.sites]
-            if frame.kind != "iteration" or not sites or any(id(site) not in times for site in sites):
+        nodes = {node.facts: node for node in self.taken.tree.root.nodes()} if times else {}
+        for node in nodes.values():
+            sites = [self.sites[o.place] for o in node.operations() if o.place in self.sites]
+            if node.kind != "iteration" or not sites or any(id(site) not in times for site in sites):
                 continue
-            spared = (self.executions[frame.plan] or 0) * (1 - 1 / min(times[id(site)] for site in sites))
-            each_time = self.taken.instructions.get((frame.plan, START), {})
+            spared = (self.executions[node.facts] or 0) * (1 - 1 / min(times[id(site)] for site in sites))
+            each_time = self.taken.instructions.get((node.facts, START), {})
             for name, number in each_time.items():
                 more = -number * spared * requests.sub_groups(self.taken.geometry)
                 total[name] = total.get(name, 0.0) + more

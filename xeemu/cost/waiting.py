@@ -18,7 +18,7 @@ from xeemu.cost.census import Census
 from xeemu.cost.pieces import Piece, waits
 from xeemu.cost.sites import SiteReport
 from xeemu.cost.work import Wait
-from xeemu.knowledge.access_tree import AccessSite, Frame, Operation
+from xeemu.knowledge.access_tree import AccessSite, Node, Operation
 from xeemu.language.linearity import Allocation
 
 # Atomic updates are made in the L2.
@@ -99,7 +99,7 @@ def of_launch(
 
 def _load(operation: Operation, asked: float, site: SiteReport, parts: Mapping[str, float], taken: Census) -> _Load:
     """A load that makes so many requests, and of its site's figures those parts."""
-    times, is_local = _executed(operation.frame, taken), site.space == "local"
+    times, is_local = _executed(operation.node, taken), site.space == "local"
     passes = (site.passes or 0) * parts["passes"] if is_local else (site.l1_passes or 0) * parts["l1_passes"]
     return _Load(
         place=operation.place,
@@ -169,7 +169,7 @@ def _waiting(operation: Operation, times: float, taken: Census) -> float:
 
 def _together(piece: Piece, loads: Sequence[_Load], taken: Census) -> _Rounds:
     """The rounds of the loads of a piece: as few as have no more loads under way than there may be."""
-    every, loop = sum(load.requests for load in loads), _unrolled(piece.frame)
+    every, loop = sum(load.requests for load in loads), _unrolled(piece.node)
     executed = max(load.requests / load.each_time for load in loads)
     around = executed if loop is None or loop.parent is None else _executed(loop.parent, taken)
     number = max(every / instructions.UNROLLED, min(executed, max(around, executed / instructions.UNROLLED)))
@@ -215,12 +215,12 @@ def _most_passes(loads: Sequence[_Load], rounds: float) -> float:
     return total / (rounds - left) if rounds > left else 1.0
 
 
-def _executed(frame: Frame, taken: Census) -> float:
-    """How often sub-groups execute a frame."""
-    return (taken.executions[frame.plan] or 0) * requests.sub_groups(taken.geometry)
+def _executed(node: Node, taken: Census) -> float:
+    """How often sub-groups execute a node."""
+    return (taken.executions[node.facts] or 0) * requests.sub_groups(taken.geometry)
 
 
-def _unrolled(frame: Frame) -> Frame | None:
+def _unrolled(node: Node) -> Node | None:
     """A loop's body if several iterations are under way together: their number is constant, and no barrier is in it."""
-    meets = any(waits(step) for each in frame.frames() for step in each.steps)
-    return frame if frame.kind == "iteration" and frame.counted and not meets else None
+    meets = any(waits(step) for each in node.nodes() for step in each.steps)
+    return node if node.kind == "iteration" and node.counted and not meets else None

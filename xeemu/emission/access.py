@@ -40,7 +40,7 @@ from xeemu.emission.strided_windows import StridedWindow
 from xeemu.emission.values import Emitted, Parts, Shared
 from xeemu.ir.program import Value
 from xeemu.knowledge import addressing
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Facts
 from xeemu.language.memory import poison
 
 
@@ -91,7 +91,7 @@ class Loaded:
     varying: bool
     chunk: Chunk
 
-    def value(self, plan: Plan, value: Value, found: jax.Array | Shared) -> Emitted:
+    def value(self, facts: Facts, value: Value, found: jax.Array | Shared) -> Emitted:
         """The value of a program, from the `[G or 1, n or 1]` elements that take part."""
         values = found.of_groups(found.values) if isinstance(found, Shared) else found
         match self.layout:
@@ -99,9 +99,9 @@ class Loaded:
                 array = self._whole(values) if whole and not apart else None
                 others = self._others(values.dtype) if whole and apart else None
                 chosen = jnp.broadcast_to(values, (values.shape[0], self.where.count))
-                return items.laid_out(plan, value, self.layout, array, Parts(chosen, others))
+                return items.laid_out(facts, value, self.layout, array, Parts(chosen, others))
         shared = self._shared(found) if isinstance(found, Shared) else None
-        return items.laid_out(plan, value, self.layout, shared or self._whole(values))
+        return items.laid_out(facts, value, self.layout, shared or self._whole(values))
 
     def _shared(self, found: Shared) -> Shared | None:
         """The result as groups share it, if they do. A GPU's compiler does better with the values written out."""

@@ -19,7 +19,7 @@ from xeemu.emission.update_coalescing import Row
 from xeemu.emission.values import Emitted
 from xeemu.ir import ops
 from xeemu.ir.program import Region, Value
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Facts
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,15 +77,15 @@ class BodyConstraints:
         )
 
 
-def of_body(body: Region, plan: Plan, context: Context) -> BodyConstraints:
+def of_body(body: Region, facts: Facts, context: Context) -> BodyConstraints:
     """How the memory operations of a (sub)program have to be emitted."""
     chunk, watches = context.chunk, context.observer.watches
-    found = hazards.of_body(body, plan)
+    found = hazards.of_body(body, facts)
     iteration = context.iteration
     at_once = iteration is not None and iteration.at_once
     alone = not watches and not at_once
     careful = {n for n in found.entangled | found.waits.keys() if body.ops[n].name == ops.STORE}
-    rows = update_coalescing.rows(body, plan, chunk.deterministic, context.dimensions, careful) if alone else {}
+    rows = update_coalescing.rows(body, facts, chunk.deterministic, context.dimensions, careful) if alone else {}
     joined = (
         frozenset() if chunk.target.scatters_in_order else update_coalescing.of_body(body, chunk.deterministic, rows)
     )
@@ -93,9 +93,9 @@ def of_body(body: Region, plan: Plan, context: Context) -> BodyConstraints:
         hazards=found,
         joined=joined if iteration is None else joined | iteration.scattered,
         rows=rows,
-        settled=invariant_division.finding(body, plan, context.dimensions)
+        settled=invariant_division.finding(body, facts, context.dimensions)
         if chunk.many and not watches
         else frozenset(),
-        sums={} if watches else read_modify_write.of_body(body, plan, chunk.geometry.items, found.scattered),
-        neighbours=stencil_loads.of_body(body, plan, context.dimensions) if not watches and iteration is None else {},
+        sums={} if watches else read_modify_write.of_body(body, facts, chunk.geometry.items, found.scattered),
+        neighbours=stencil_loads.of_body(body, facts, context.dimensions) if not watches and iteration is None else {},
     )

@@ -20,7 +20,7 @@ from jax import lax
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import bit_fields, constant_folding, forms, intervals
-from xeemu.knowledge.analysis import Known, Plan, fact
+from xeemu.knowledge.analysis import Facts, Known, fact
 from xeemu.knowledge.bit_fields import Field, Reader
 from xeemu.knowledge.intervals import Interval
 
@@ -118,18 +118,18 @@ class Comparison:
 
 
 @fact
-def of_body(body: Region, plan: Plan, dimensions: int) -> dict[int, Comparison]:
+def of_body(body: Region, facts: Facts, dimensions: int) -> dict[int, Comparison]:
     """For the number of each operation of a (sub)program that joins comparisons of fields the one that it is.
 
     Args:
       body: the program.
-      plan: its analysis.
+      facts: its analysis.
       dimensions: of the nd-range.
     """
-    reader, found, shared = Reader.of_body(body, plan, dimensions), dict[int, Comparison](), dict[Any, np.ndarray]()
+    reader, found, shared = Reader.of_body(body, facts, dimensions), dict[int, Comparison](), dict[Any, np.ndarray]()
     for number, op in enumerate(body.ops):
         joint = _joint(op, reader, found) if op.name in _JOINED else None
-        if joint is not None and _is_better(joint, plan.values[op.results[0]], plan):
+        if joint is not None and _is_better(joint, facts.values[op.results[0]], facts):
             # The compiled program holds an array once, however often it is used.
             bits = joint.bits.astype(joint.dtype)
             key = (bits.dtype, bits.shape, bits.tobytes())
@@ -161,9 +161,9 @@ def _is_plain(op: Op) -> bool:
     return op.name not in ops.LANGUAGE and control.of(op) is None
 
 
-def _is_better(joint: Comparison, result: Known, plan: Plan) -> bool:
+def _is_better(joint: Comparison, result: Known, facts: Facts) -> bool:
     """Whether it gives a result that is not known anyway, of the same groups, and from the value as it lies."""
-    return result.form is None and plan.values[joint.value].varying == result.varying and joint.shape is not None
+    return result.form is None and facts.values[joint.value].varying == result.varying and joint.shape is not None
 
 
 def _joint(op: Op, reader: Reader, found: Mapping[int, Comparison]) -> Comparison | None:

@@ -11,7 +11,7 @@ from xeemu.devices.target import Target
 from xeemu.ir import ops
 from xeemu.ir.program import Op
 from xeemu.knowledge import addressing, analysis
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Facts
 from xeemu.language.program import Program
 
 # XLA would divide parts of a program among threads that wait for each other: by this pass, and in its libraries.
@@ -40,15 +40,15 @@ def _state_outside() -> Any:
         return jex_core.get_opaque_trace_state()
 
 
-def options(program: Program, plan: Plan, target: Target) -> Mapping[str, Any]:
+def options(program: Program, facts: Facts, target: Target) -> Mapping[str, Any]:
     """XLA's options for a program.
 
     Args:
       program: of a launch.
-      plan: its analysis.
+      facts: its analysis.
       target: where it will run.
     """
-    wide = target.vector_bits is not None and not _gathers(program, plan) and _takes_vectors(target.vector_bits)
+    wide = target.vector_bits is not None and not _gathers(program, facts) and _takes_vectors(target.vector_bits)
     return _vectors(target.vector_bits) if wide else {}
 
 
@@ -57,17 +57,17 @@ def single(options: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**options, **_SINGLE} if takes_single() else options
 
 
-def _gathers(program: Program, plan: Plan) -> bool:
+def _gathers(program: Program, facts: Facts) -> bool:
     """Whether elements are looked up one by one: sixteen at once took up to twice as long as eight and eight."""
     dimensions = len(program.geometry.group_range)
-    parts = analysis.executed(program.body, plan, dimensions)
+    parts = analysis.executed(program.body, facts, dimensions)
     return any(_is_gather(op, known) for body, known in parts for op in body.ops)
 
 
-def _is_gather(op: Op, plan: Plan) -> bool:
-    if op.name != ops.LOAD or not plan.values[op.results[0]].varying:
+def _is_gather(op: Op, facts: Facts) -> bool:
+    if op.name != ops.LOAD or not facts.values[op.results[0]].varying:
         return False
-    return not addressing.is_formed(op, plan)
+    return not addressing.is_formed(op, facts)
 
 
 def _vectors(bits: int | None) -> Mapping[str, Any]:

@@ -51,10 +51,10 @@ def results(emitter: Emitter, applied: Applied, branches: Sequence[Region]) -> l
 
 def _slots(applied: Applied, operands: Sequence[Item]) -> list[Slot]:
     """Those of the results."""
-    places, plan = applied.plan.places[applied.number], applied.plan
+    places, facts = applied.facts.places[applied.number], applied.facts
     found = []
     for place, v, layout in zip(places, applied.op.results, applied.layouts, strict=True):
-        known = plan.values[v]
+        known = facts.values[v]
         like = operands[place[0]] if place else Emitted(known, v.shape, v.dtype, layout)
         found.append(Slot(like, known, layout))
     return found
@@ -77,7 +77,7 @@ def _varying(
     branch: _Branch, which: jax.Array, count: int, applied: Applied, slots: Sequence[Slot], context: Context
 ) -> list[Any]:
     """The results of branches of which groups take different ones."""
-    places, active = applied.plan.places[applied.number], applied.active
+    places, active = applied.facts.places[applied.number], applied.active
     packed: list[Any] = [slot.blank(context.chunk) for slot in slots]
     for k in range(count):
         running = (which == k) if active is None else active & (which == k)

@@ -13,7 +13,7 @@ from xeemu.emission.layout_assignment import Setting
 from xeemu.emission.layouts import Layout
 from xeemu.emission.observer import Observer
 from xeemu.ir.program import Op, Region, Value
-from xeemu.knowledge.analysis import Known, Plan
+from xeemu.knowledge.analysis import Facts, Known
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class Applied:
     """An operation that is about to be emitted.
 
     Attributes:
-      plan: the analysis of the body that it stands in.
+      facts: the analysis of the body that it stands in.
       number: its number there.
       op: the operation.
       operands: what the values that it uses stand for, see `Op.used`.
@@ -67,7 +67,7 @@ class Applied:
       active: `[G]` mask of the groups that execute it, or None for all.
     """
 
-    plan: Plan
+    facts: Facts
     number: int
     op: Op
     operands: list[Item]
@@ -75,14 +75,14 @@ class Applied:
     active: jax.Array | None
 
     @property
-    def inner(self) -> tuple[Plan, ...]:
+    def inner(self) -> tuple[Facts, ...]:
         """The analyses of the bodies that it holds."""
-        return self.plan.inner[self.number]
+        return self.facts.inner[self.number]
 
     @property
     def known(self) -> list[Known]:
         """What is known of its results."""
-        return [self.plan.values[v] for v in self.op.results]
+        return [self.facts.values[v] for v in self.op.results]
 
 
 class Emitter(Protocol):
@@ -95,8 +95,8 @@ class Emitter(Protocol):
     def within(self, context: Context) -> "Emitter":
         """The same in another context."""
 
-    def body(self, body: Region, plan: Plan, inputs: Sequence[Item], active: jax.Array | None) -> list[Item]:
+    def body(self, body: Region, facts: Facts, inputs: Sequence[Item], active: jax.Array | None) -> list[Item]:
         """Emits a (sub)program; `active` is the `[G]` mask of the groups that execute it, or None for all."""
 
-    def needed(self, body: Region, plan: Plan, inputs: Sequence[Item], values: Sequence[Value]) -> list[Item]:
+    def needed(self, body: Region, facts: Facts, inputs: Sequence[Item], values: Sequence[Value]) -> list[Item]:
         """Emits of a (sub)program only what some of its values need, for all groups; the last inputs may be missing."""

@@ -50,12 +50,12 @@ def results(emitter: Emitter, applied: Applied, scan: Scan) -> list[Item]:
 
 def _counted(emitter: Emitter, applied: Applied, scan: Scan, seen: Sequence[Item], carried: Carried) -> CountedLoop:
     """A loop, with all that decides on how it is carried out."""
-    (plan,), context = applied.inner, emitter.context
+    (facts,), context = applied.inner, emitter.context
     items = zip(scan.body.taken, [*seen, *carried.items], strict=False)
-    memories = {plan.values[v]: item for v, item in items if isinstance(item, Buffer)}
+    memories = {facts.values[v]: item for v, item in items if isinstance(item, Buffer)}
     return CountedLoop(
         scan=scan,
-        plan=plan,
+        facts=facts,
         chunk=context.chunk,
         storages={memory: buffer.storage for memory, buffer in memories.items()},
         masked=applied.active is not None or context.present is not None,
@@ -64,8 +64,8 @@ def _counted(emitter: Emitter, applied: Applied, scan: Scan, seen: Sequence[Item
 
 def _counts_loops(loop: CountedLoop, observer: Observer) -> bool:
     """Whether a loop's body holds loops that are counted: that is part of what it carries."""
-    inside = analysis.bodies(loop.body, loop.plan)
-    loops = ((plan, n) for body, plan in inside for n, op in enumerate(body.ops) if op.name == "while")
+    inside = analysis.bodies(loop.body, loop.facts)
+    loops = ((facts, n) for body, facts in inside for n, op in enumerate(body.ops) if op.name == "while")
     return any(observer.limit(*key) is not None for key in loops)
 
 
@@ -76,7 +76,7 @@ def _one_by_one(loop: EmittedLoop, applied: Applied, elements: Sequence[Emitted]
 
     def step(state: tuple[list[Any], Any], rows: list[jax.Array]) -> tuple[tuple[list[Any], Any], list[jax.Array]]:
         packed, observer.state = state
-        outputs = loop.outputs(packed, elements=named(loop.counted.plan, taken, rows))
+        outputs = loop.outputs(packed, elements=named(loop.counted.facts, taken, rows))
         stacked = [as_value(o).array(chunk) for o in outputs[scan.carries :]]
         return (loop.packed(outputs), observer.state), stacked
 
@@ -88,7 +88,7 @@ def _one_by_one(loop: EmittedLoop, applied: Applied, elements: Sequence[Emitted]
     known = applied.known
     stacks = [_rows(s, k.varying, 0, 1) for s, k in zip(stacked, known[scan.carries :], strict=True)]
     after = loop.carried.after(last, known[: scan.carries])
-    return after + named(applied.plan, applied.op.results[scan.carries :], stacks)
+    return after + named(applied.facts, applied.op.results[scan.carries :], stacks)
 
 
 def _rows(array: jax.Array, varying: bool, source: int, target: int) -> jax.Array:

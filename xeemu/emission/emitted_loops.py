@@ -74,22 +74,22 @@ class EmittedLoop:
         """What an iteration gives, from what is carried into it."""
         context = dataclasses.replace(self.emitter.context, iteration=iteration)
         inputs = [*self._before(packed), *elements]
-        return self.emitter.within(context).body(self.counted.body, self.counted.plan, inputs, self.active)
+        return self.emitter.within(context).body(self.counted.body, self.counted.facts, inputs, self.active)
 
     def placed(self, packed: list[Any], windows: Mapping[int, StridedWindow]) -> dict[int, PlacedAccess]:
         """By the numbers of their accesses where some windows lie that begin with the iteration that is next.
 
         Of the loop's body this emits only what the indices need.
         """
-        body, plan, inputs = self.counted.body, self.counted.plan, self._before(packed)
+        body, facts, inputs = self.counted.body, self.counted.facts, self._before(packed)
         buffers = {
-            plan.values[v]: item for v, item in zip(body.taken, inputs, strict=False) if isinstance(item, Buffer)
+            facts.values[v]: item for v, item in zip(body.taken, inputs, strict=False) if isinstance(item, Buffer)
         }
         indices = [ops.indices(body.ops[n])[0] for n in windows]
-        found = self.emitter.needed(body, plan, inputs, indices)
+        found = self.emitter.needed(body, facts, inputs, indices)
         placed = {}
         for (n, window), index in zip(windows.items(), found, strict=True):
-            access, buffer = self.counted.moving[n], buffers[plan.values[body.ops[n].operands[0]]]
+            access, buffer = self.counted.moving[n], buffers[facts.values[body.ops[n].operands[0]]]
             where = Lanes(access.reference.elements, None)
             address = positions.locate(buffer, [as_value(index)], where, access.chunk)
             placed[n] = PlacedAccess(buffer, placed_windows.placed(window, buffer, address, access.chunk))

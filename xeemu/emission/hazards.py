@@ -17,7 +17,7 @@ from typing import Any
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import addressing
-from xeemu.knowledge.analysis import Plan, fact
+from xeemu.knowledge.analysis import Facts, fact
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Hazards:
 
 
 @fact
-def of_body(body: Region, plan: Plan) -> Hazards:
+def of_body(body: Region, facts: Facts) -> Hazards:
     """The hazards between the operations of a (sub)program itself, not of its inner ones."""
     loads = _loads(body)
     sources = _sources(body, loads)
@@ -62,11 +62,11 @@ def of_body(body: Region, plan: Plan) -> Hazards:
             if not depends:
                 waits.setdefault(number, []).append(result)
     values = {number: tuple(found) for number, found in waits.items()}
-    scattered, entangled, rewritten = (find(body, plan) for find in (_scattered, _entangled, _rewritten))
+    scattered, entangled, rewritten = (find(body, facts) for find in (_scattered, _entangled, _rewritten))
     return Hazards(frozenset(gathered), values, scattered, entangled, rewritten)
 
 
-def _scattered(body: Region, plan: Plan) -> frozenset[int]:
+def _scattered(body: Region, facts: Facts) -> frozenset[int]:
     """The stores to private memories that are also stored to in places that are not known.
 
     XLA repeats a store of a slice in a gather that follows, and copies the memory for it; a scatter it does not.
@@ -74,14 +74,14 @@ def _scattered(body: Region, plan: Plan) -> frozenset[int]:
     first: dict[Any, Any] = {}
     stores: dict[Any, list[int]] = {}
     for number, op in enumerate(body.ops):
-        if op.name == ops.STORE and plan.values[op.operands[0]].space == "private":
+        if op.name == ops.STORE and facts.values[op.operands[0]].space == "private":
             first[op.results[0]] = memory = first.get(op.operands[0], op.operands[0])
             stores.setdefault(memory, []).append(number)
-    unknown = [numbers for numbers in stores.values() if not all(_is_known(body.ops[n], plan) for n in numbers)]
+    unknown = [numbers for numbers in stores.values() if not all(_is_known(body.ops[n], facts) for n in numbers)]
     return frozenset(n for numbers in unknown for n in numbers)
 
 
-def _entangled(body: Region, plan: Plan) -> frozenset[int]:
+def _entangled(body: Region, facts: Facts) -> frozenset[int]:
     """The updates with what was loaded from other places of their memory, earlier in the same (sub)program."""
     readers: dict[Any, list[tuple[int, Any]]] = {}
     sources: dict[Any, int] = {}
@@ -92,24 +92,24 @@ def _entangled(body: Region, plan: Plan) -> frozenset[int]:
         is_access = op.name in ops.ACCESSES
         places = (ops.seen_shape(op), *ops.indices(op)) if is_access else None
         if op.name in ops.UPDATES and not (is_access and ops.operation(op) == "load"):
-            read = readers.get(plan.values[op.operands[0]], ()) if is_access else ()
+            read = readers.get(facts.values[op.operands[0]], ()) if is_access else ()
             found |= {number for load, elsewhere in read if bits >> load & 1 and elsewhere != places}
             if not op.attributes.get("fetch"):
                 continue
-        for memory in {plan.values[a] for a in operands if plan.values[a].space}:
+        for memory in {facts.values[a] for a in operands if facts.values[a].space}:
             readers.setdefault(memory, []).append((number, places))
             bits |= 1 << number
         sources |= dict.fromkeys(op.results, bits)
     return frozenset(found)
 
 
-def _rewritten(body: Region, plan: Plan) -> frozenset[int]:
+def _rewritten(body: Region, facts: Facts) -> frozenset[int]:
     """The loads from local memory that is updated later, in the same (sub)program."""
     updated, found = set[Any](), set[int]()
     for number, op in reversed(list(enumerate(body.ops))):
-        if op.name not in ops.ACCESSES or plan.values[op.operands[0]].space != "local":
+        if op.name not in ops.ACCESSES or facts.values[op.operands[0]].space != "local":
             continue
-        memory = plan.values[op.operands[0]]
+        memory = facts.values[op.operands[0]]
         if ops.operation(op) != "load":
             updated.add(memory)
         elif memory in updated:
@@ -117,9 +117,9 @@ def _rewritten(body: Region, plan: Plan) -> frozenset[int]:
     return frozenset(found)
 
 
-def _is_known(store: Op, plan: Plan) -> bool:
+def _is_known(store: Op, facts: Facts) -> bool:
     """Whether the place of a store has a lane form."""
-    return addressing.is_formed(store, plan)
+    return addressing.is_formed(store, facts)
 
 
 def _loads(body: Region) -> dict[Any, list[tuple[int, Value]]]:

@@ -37,13 +37,13 @@ from xeemu.emission.storage import Storage
 from xeemu.emission.values import Emitted
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Region, Value
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Facts
 from xeemu.language.program import Program
 
 
 def run(
     program: Program,
-    plan: Plan,
+    facts: Facts,
     arguments: Sequence[jax.Array],
     origins: Mapping[int, Origin],
     chunk: Chunk,
@@ -53,7 +53,7 @@ def run(
 
     Args:
       program: the program.
-      plan: its analysis.
+      facts: its analysis.
       arguments: the launch's arguments: flat global memories and scalars.
       origins: for the number of an argument that is a part of a memory, where it begins.
       chunk: the groups.
@@ -64,14 +64,14 @@ def run(
     """
     found = buffers(program, dict(enumerate(arguments)), origins)
     if chunk.target.gathers_one_by_one and not observer.watches:
-        for k, shape in rowwise.of_program(program, plan, chunk, found).items():
+        for k, shape in rowwise.of_program(program, facts, chunk, found).items():
             found[k] = dataclasses.replace(found[k], storage=dataclasses.replace(found[k].storage, rows=shape))
     scalars = ((k, v) for k, v in enumerate(program.body.inputs) if k not in found)
     inputs: dict[int, Item] = {**found} | {
-        k: items.scalar(jnp.asarray(arguments[k], v.dtype), plan.values[v]) for k, v in scalars
+        k: items.scalar(jnp.asarray(arguments[k], v.dtype), facts.values[v]) for k, v in scalars
     }
     outputs = _Interpreter(Context(chunk, chunk.present(), observer)).body(
-        program.body, plan, [inputs[k] for k in range(len(inputs))], None
+        program.body, facts, [inputs[k] for k in range(len(inputs))], None
     )
     return [as_memory(o).data for o in outputs]
 
@@ -97,26 +97,26 @@ class _Interpreter:
         """The same in another context."""
         return _Interpreter(context)
 
-    def body(self, body: Region, plan: Plan, inputs: Sequence[Item], active: jax.Array | None) -> list[Item]:
+    def body(self, body: Region, facts: Facts, inputs: Sequence[Item], active: jax.Array | None) -> list[Item]:
         """Emits a (sub)program; `active` is the `[G]` mask of the groups that execute it, or None for all."""
-        self.context.observer.on_body(plan, active, self.context.chunk)
-        each = access_constraints.of_body(body, plan, self.context)
-        assignment = self._assignment(body, plan, inputs)
+        self.context.observer.on_body(facts, active, self.context.chunk)
+        each = access_constraints.of_body(body, facts, self.context)
+        assignment = self._assignment(body, facts, inputs)
         spared = compare_fusion.spared(body, assignment.comparisons)
         found = dict(zip(body.taken, inputs, strict=True))
-        return _Pass(self, body, plan, active, each, assignment, spared, found).results()
+        return _Pass(self, body, facts, active, each, assignment, spared, found).results()
 
-    def _assignment(self, body: Region, plan: Plan, inputs: Sequence[Item]) -> Assignment:
+    def _assignment(self, body: Region, facts: Facts, inputs: Sequence[Item]) -> Assignment:
         """How the values of a (sub)program are held."""
-        return layout_assignment.of_body(body, plan, layout_assignment.of_items(inputs), self.context.setting)
+        return layout_assignment.of_body(body, facts, layout_assignment.of_items(inputs), self.context.setting)
 
-    def needed(self, body: Region, plan: Plan, inputs: Sequence[Item], values: Sequence[Value]) -> list[Item]:
+    def needed(self, body: Region, facts: Facts, inputs: Sequence[Item], values: Sequence[Value]) -> list[Item]:
         """Emits of a (sub)program only what some of its values need, for all groups; the last inputs may be missing."""
         found = dict(zip(body.taken, inputs, strict=False))
-        read, layouts = functools.partial(self.read, found, plan), self._assignment(body, plan, inputs).layouts
+        read, layouts = functools.partial(self.read, found, facts), self._assignment(body, facts, inputs).layouts
         for number in body.needed(values):
             op = body.ops[number]
-            applied = Applied(plan, number, op, list(map(read, op.used)), [layouts[v] for v in op.results], None)
+            applied = Applied(facts, number, op, list(map(read, op.used)), [layouts[v] for v in op.results], None)
             is_load = op.name == ops.LOAD
             results = (
                 memory_ops.accessed(applied, AccessConstraints(), self.context) if is_load else self.results(applied)
@@ -124,11 +124,11 @@ class _Interpreter:
             found |= dict(zip(op.results, results, strict=True))
         return list(map(read, values))
 
-    def read(self, found: dict[Value, Item], plan: Plan, value: Value) -> Item:
+    def read(self, found: dict[Value, Item], facts: Facts, value: Value) -> Item:
         """What an operand stands for; an array is made once."""
         if value in found or not isinstance(value, Constant):
             return found[value]
-        made = items.constant(np.asarray(value.array), plan.value(value, self.context.dimensions))
+        made = items.constant(np.asarray(value.array), facts.value(value, self.context.dimensions))
         if not value.is_literal:
             found[value] = made
         return made
@@ -148,34 +148,34 @@ class _Interpreter:
             case control.While() as loop:
                 return while_loops.results(self, applied, loop)
         operands = list(map(as_value, applied.operands))
-        return lifted_ops.results(applied.plan, op, operands, applied.layouts, self.context.chunk)
+        return lifted_ops.results(applied.facts, op, operands, applied.layouts, self.context.chunk)
 
     def _language(self, applied: Applied) -> list[Item]:
         """The results of one of the language's own operations."""
-        op, plan = applied.op, applied.plan
+        op, facts = applied.op, applied.facts
         if op.name in (ops.LOCAL_ID, ops.GROUP_ID):
             out = op.results[0]
-            return [Emitted(plan.values[op.results[0]], out.shape, out.dtype, LANE_FORM)]
+            return [Emitted(facts.values[op.results[0]], out.shape, out.dtype, LANE_FORM)]
         if op.name == ops.ALLOCATE:
-            return [memory_ops.allocated(op, plan.values[op.results[0]].group_invariant, self.context.chunk)]
+            return [memory_ops.allocated(op, facts.values[op.results[0]].group_invariant, self.context.chunk)]
         if op.name == ops.BARRIER:
             return memory_ops.after_barrier(applied, self.context)
         if op.name == ops.FENCE:
             return [o for o in applied.operands if isinstance(o, Buffer)]
         if op.name == ops.REGION:
             mask = as_value(applied.operands[0])
-            self.context.observer.on_region(applied.plan, applied.number, mask, applied.active, self.context.chunk)
+            self.context.observer.on_region(applied.facts, applied.number, mask, applied.active, self.context.chunk)
             return []
         if op.name == ops.UNIFORM:
             operands = list(map(as_value, applied.operands))
-            return lifted_ops.uniform(plan, op, operands, applied.layouts[0], self.context.chunk, self.context.present)
+            return lifted_ops.uniform(facts, op, operands, applied.layouts[0], self.context.chunk, self.context.present)
         if op.name != ops.COLLECTIVE:
             raise ops.unhandled(op, "the interpreter")
         if op.attributes["collective"].masked:
-            passage = Passage(plan, applied.number, as_value(applied.operands[-1]), applied.active)
+            passage = Passage(facts, applied.number, as_value(applied.operands[-1]), applied.active)
             self.context.observer.on_barrier(passage, self.context.chunk)
         operands = list(map(as_value, applied.operands))
-        return lifted_ops.collective(plan, op, operands, applied.layouts[0], self.context.chunk)
+        return lifted_ops.collective(facts, op, operands, applied.layouts[0], self.context.chunk)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -185,7 +185,7 @@ class _Pass:
     Attributes:
       interpreter: emits them.
       body: the program.
-      plan: its analysis.
+      facts: its analysis.
       active: `[G]` mask of the groups that execute it, or None for all.
       each: how its memory operations have to be emitted.
       assignment: how its values are held, and which operations are a single comparison.
@@ -195,7 +195,7 @@ class _Pass:
 
     interpreter: _Interpreter
     body: Region
-    plan: Plan
+    facts: Facts
     active: jax.Array | None
     each: BodyConstraints
     assignment: Assignment
@@ -213,22 +213,22 @@ class _Pass:
         """What an operand stands for."""
         if not isinstance(value, Constant) and value not in self.found:
             self._emit(self.spared[value])
-        return self.interpreter.read(self.found, self.plan, value)
+        return self.interpreter.read(self.found, self.facts, value)
 
     def _emit(self, number: int) -> None:
         op, context = self.body.ops[number], self.interpreter.context
         layouts = [self.assignment.layouts[v] for v in op.results]
         if (comparison := self.assignment.comparisons.get(number)) is not None:
             value = as_value(self._read(comparison.value))
-            results = lifted_ops.compared(self.plan, op, comparison, value, layouts[0], context.chunk)
+            results = lifted_ops.compared(self.facts, op, comparison, value, layouts[0], context.chunk)
         else:
-            applied = Applied(self.plan, number, op, list(map(self._read, op.used)), layouts, self.active)
+            applied = Applied(self.facts, number, op, list(map(self._read, op.used)), layouts, self.active)
             is_access = op.name in ops.ACCESSES
             way = self.each.of(number, self._read) if is_access else None
             if context.observer.watches and not is_access:
-                context.observer.on_operation(self.plan, number, self.active, context.chunk)
+                context.observer.on_operation(self.facts, number, self.active, context.chunk)
             results = memory_ops.accessed(applied, way, context) if way else self.interpreter.results(applied)
-            if (self.plan, number) in context.observer.followed:
-                told = Result(self.plan, number, op, applied.operands, results, self.active)
+            if (self.facts, number) in context.observer.followed:
+                told = Result(self.facts, number, op, applied.operands, results, self.active)
                 context.observer.on_result(told, context.chunk)
         self.found.update(zip(op.results, results, strict=True))

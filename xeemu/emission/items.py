@@ -12,7 +12,7 @@ from xeemu.emission.buffers import Buffer
 from xeemu.emission.layouts import BY_ITEM, Layout
 from xeemu.emission.values import Emitted, Parts, Shared
 from xeemu.ir.program import Value
-from xeemu.knowledge.analysis import Known, Plan
+from xeemu.knowledge.analysis import Facts, Known
 
 Item = Emitted | Buffer
 
@@ -39,16 +39,16 @@ def scalar(array: jax.Array, known: Known) -> Emitted:
     return _computed(array, known, array.shape, array.dtype)
 
 
-def named(plan: Plan, values: Sequence[Value], arrays: Sequence[jax.Array]) -> list[Item]:
+def named(facts: Facts, values: Sequence[Value], arrays: Sequence[jax.Array]) -> list[Item]:
     """Values, given by arrays of their shapes."""
-    return [_computed(a, plan.values[v], v.shape, v.dtype) for a, v in zip(arrays, values, strict=True)]
+    return [_computed(a, facts.values[v], v.shape, v.dtype) for a, v in zip(arrays, values, strict=True)]
 
 
 def laid_out(
-    plan: Plan, value: Value, layout: Layout, array: jax.Array | Shared | None, parts: Parts | None = None
+    facts: Facts, value: Value, layout: Layout, array: jax.Array | Shared | None, parts: Parts | None = None
 ) -> Emitted:
     """A value, given by what its layout says there is of it."""
-    found = Emitted(plan.values[value], value.shape, value.dtype, layout, None, array, parts)
+    found = Emitted(facts.values[value], value.shape, value.dtype, layout, None, array, parts)
     return dataclasses.replace(found, base=array) if _has_own_base(found.known) else found
 
 

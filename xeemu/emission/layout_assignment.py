@@ -12,7 +12,7 @@ from xeemu.ir import control, ops
 from xeemu.ir.control import Call, Cond, Scan, While
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.ir.table import Kind
-from xeemu.knowledge.analysis import Plan, fact
+from xeemu.knowledge.analysis import Facts, fact
 from xeemu.language.geometry import Geometry
 
 
@@ -58,17 +58,17 @@ class Assignment:
 
 
 @fact
-def of_body(body: Region, plan: Plan, taken: tuple[Layout, ...], setting: Setting) -> Assignment:
+def of_body(body: Region, facts: Facts, taken: tuple[Layout, ...], setting: Setting) -> Assignment:
     """The layouts of a (sub)program.
 
     Args:
       body: the program.
-      plan: its analysis.
+      facts: its analysis.
       taken: how the values are held that it takes, see `Region.taken`; those at the end that are missing, by item.
       setting: what they depend on beside.
     """
     given = [*taken, *[BY_ITEM] * (len(body.taken) - len(taken))]
-    pass_ = _Pass(body, plan, setting, dict(zip(body.taken, given, strict=True)), {})
+    pass_ = _Pass(body, facts, setting, dict(zip(body.taken, given, strict=True)), {})
     for number, op in enumerate(body.ops):
         pass_.follow(number, op)
     return Assignment(pass_.settled(), pass_.comparisons)
@@ -80,14 +80,14 @@ class _Pass:
 
     Attributes:
       body: the program.
-      plan: its analysis.
+      facts: its analysis.
       setting: what layouts depend on beside.
       found: how the values so far are held, or may be.
       comparisons: by number those of fields of one value so far.
     """
 
     body: Region
-    plan: Plan
+    facts: Facts
     setting: Setting
     found: dict[Value, Layout]
     comparisons: dict[int, Comparison]
@@ -106,12 +106,12 @@ class _Pass:
         if not possible:
             return self.found
         setting = self.setting
-        needs = masked_layouts.needs(self.body, self.plan, setting.geometry, possible)
+        needs = masked_layouts.needs(self.body, self.facts, setting.geometry, possible)
         each = {v: needs.settled(v, layout, setting.watched) or BY_ITEM for v, layout in possible.items()}
         return self.found | each
 
     def _operand(self, value: Value) -> Operand:
-        form = self.plan.value(value, self.setting.dimensions).form
+        form = self.facts.value(value, self.setting.dimensions).form
         return Operand(value.shape, self._layout(value), form)
 
     def _layout(self, value: Value) -> Layout:
@@ -125,15 +125,15 @@ class _Pass:
         if op.name == ops.COLLECTIVE:
             return subgroup_layouts.of_collective(op, geometry)
         if op.name == ops.LOAD:
-            rewritten = number in hazards.of_body(self.body, self.plan).rewritten
+            rewritten = number in hazards.of_body(self.body, self.facts).rewritten
             apart = self.setting.apart and rewritten and not self.setting.at_once
-            return masked_layouts.of_load(op, self.plan, self.setting.dimensions, apart) or BY_ITEM
+            return masked_layouts.of_load(op, self.facts, self.setting.dimensions, apart) or BY_ITEM
         return BY_ITEM if op.name in ops.LANGUAGE else self._computed(number, op)
 
     def _is_formed(self, value: Value) -> bool:
         """Whether it has a lane form that its operation's operands or nothing but the program decides on."""
-        form = self.plan.values[value].form
-        return form is not None and (form.constant or value in self.plan.bases)
+        form = self.facts.values[value].form
+        return form is not None and (form.constant or value in self.facts.bases)
 
     def _computed(self, number: int, op: Op) -> Layout:
         """How the result of one of JAX's operations is held."""
@@ -141,14 +141,14 @@ class _Pass:
             self.comparisons[number] = comparison
             value = self._operand(comparison.value)
             return subgroup_layouts.of_comparison(comparison, value, self.setting.geometry)
-        if (chosen := only_chosen(op, self.plan, self.setting.dimensions)) is not None:
+        if (chosen := only_chosen(op, self.facts, self.setting.dimensions)) is not None:
             return self._layout(chosen)
         return self._lifted(op, [self._operand(a) for a in op.operands])
 
     def _lifted(self, op: Op, operands: Sequence[Operand]) -> Layout:
         """The same of one that needs all its operands."""
         geometry = self.setting.geometry
-        if not is_elementwise(op, self.plan, self.setting.dimensions):
+        if not is_elementwise(op, self.facts, self.setting.dimensions):
             return self._moved(op, operands)
         # Elements that some lanes have loaded are worth more than what sub-groups share.
         masked = [o for o in operands if isinstance(o.layout, Masked)]
@@ -162,8 +162,8 @@ class _Pass:
         if ops.of(op).kind is not Kind.MOVEMENT:
             return BY_ITEM
         setting, layout = self.setting, operands[0].layout
-        apart = setting.apart and op.results[0] in masked_layouts.moved_later(self.body, self.plan)
-        if (masked := masked_layouts.of_movement(op, layout, self.plan, setting.dimensions, apart)) is not None:
+        apart = setting.apart and op.results[0] in masked_layouts.moved_later(self.body, self.facts)
+        if (masked := masked_layouts.of_movement(op, layout, self.facts, setting.dimensions, apart)) is not None:
             return masked
         return subgroup_layouts.of_movement(op, operands[0], setting.geometry) if len(operands) == 1 else BY_ITEM
 
@@ -171,7 +171,7 @@ class _Pass:
         """The comparison of fields of one value that an operation is, unless that has elements for themselves."""
         if self.setting.followed:
             return None
-        found = compare_fusion.of_body(self.body, self.plan, self.setting.dimensions).get(number)
+        found = compare_fusion.of_body(self.body, self.facts, self.setting.dimensions).get(number)
         return None if found is None or isinstance(self._layout(found.value), Masked) else found
 
     # --- Loops, branches and calls ---
@@ -192,36 +192,36 @@ class _Pass:
 
     def _outputs(self, op: Op, number: int, region: int, inputs: Sequence[Layout]) -> list[Layout]:
         """How what a region gives is held, if its inputs are held so; those at the end may be missing."""
-        body, plan = op.regions[region], self.plan.inner[number][region]
+        body, facts = op.regions[region], self.facts.inner[number][region]
         taken = (*(self._layout(v) for v in body.seen), *inputs)
-        assignment = of_body(body, plan, taken, self.setting)
+        assignment = of_body(body, facts, taken, self.setting)
         return [_carriable(assignment.of(v)) for v in body.outputs]
 
     def _operands(self, op: Op, number: int, region: int, layouts: Sequence[Layout]) -> list[Operand]:
         """What is known of the outputs of a region that are held so."""
-        body, plan = op.regions[region], self.plan.inner[number][region]
-        forms = [plan.value(v, self.setting.dimensions).form for v in body.outputs]
+        body, facts = op.regions[region], self.facts.inner[number][region]
+        forms = [facts.value(v, self.setting.dimensions).form for v in body.outputs]
         return [Operand(v.shape, x, form) for v, x, form in zip(body.outputs, layouts, forms, strict=True)]
 
     def _chosen(self, number: int, op: Op, count: int) -> list[Layout]:
         """How the results of a choice between branches are held."""
-        only = self.plan.value(op.operands[0], self.setting.dimensions).only
+        only = self.facts.value(op.operands[0], self.setting.dimensions).only
         taken = range(count) if only is None or self.setting.watched else [min(max(only, 0), count - 1)]
         each = [self._operands(op, number, k, self._outputs(op, number, k, ())) for k in taken]
         return [
-            LANE_FORM if self.plan.values[v].form is not None else self._joined(v, alternatives)
+            LANE_FORM if self.facts.values[v].form is not None else self._joined(v, alternatives)
             for v, alternatives in zip(op.results, zip(*each, strict=True), strict=True)
         ]
 
     def _joined(self, value: Value, alternatives: Sequence[Operand]) -> Layout:
-        if self.plan.values[value].space is not None:
+        if self.facts.values[value].space is not None:
             return BY_ITEM
         return subgroup_layouts.joined(alternatives, self.setting.geometry)
 
     def _carried(self, number: int, op: Op, region: int, count: int) -> list[Layout]:
         """How a loop carries what it does, from before the first iteration to after the last."""
-        body, plan = op.regions[region], self.plan.inner[number][region]
-        known = [plan.values[v] for v in body.inputs[:count]]
+        body, facts = op.regions[region], self.facts.inner[number][region]
+        known = [facts.values[v] for v in body.inputs[:count]]
         carries = [self._operand(a) for a in op.operands[:count]]
 
         def inside() -> list[Layout]:
@@ -262,24 +262,24 @@ def _held(value: Operand, geometry: Geometry) -> Layout:
     return value.layout if isinstance(value.layout, BySubgroup) else ByItem(alike=value.is_alike(geometry))
 
 
-def only_chosen(op: Op, plan: Plan, dimensions: int) -> Value | None:
+def only_chosen(op: Op, facts: Facts, dimensions: int) -> Value | None:
     """The operand that a choice is known to take, if it may stand for the result."""
-    if op.name != "select_n" or (only := plan.value(op.operands[0], dimensions).only) is None:
+    if op.name != "select_n" or (only := facts.value(op.operands[0], dimensions).only) is None:
         return None
     chosen, out = op.operands[1 + only], op.results[0]
-    known = plan.value(chosen, dimensions)
-    same = (chosen.shape, known.varying) == (out.shape, plan.values[out].varying)
-    return chosen if same and known.form is None and plan.values[out].form is None else None
+    known = facts.value(chosen, dimensions)
+    same = (chosen.shape, known.varying) == (out.shape, facts.values[out].varying)
+    return chosen if same and known.form is None and facts.values[out].form is None else None
 
 
-def is_elementwise(op: Op, plan: Plan, dimensions: int) -> bool:
+def is_elementwise(op: Op, facts: Facts, dimensions: int) -> bool:
     """Whether an operation does for all groups at once what it does for one, as `vmap` would find out slowly."""
     if not ops.of(op).is_elementwise or len(op.results) != 1:
         return False
     shape, scalars = op.results[0].shape, takes_scalars(op)
     return all(
         a.shape == shape
-        or (scalars and (_is_stretched(a.shape, shape) or (not a.shape and not plan.value(a, dimensions).varying)))
+        or (scalars and (_is_stretched(a.shape, shape) or (not a.shape and not facts.value(a, dimensions).varying)))
         for a in op.operands
     )
 

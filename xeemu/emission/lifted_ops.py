@@ -25,41 +25,41 @@ from xeemu.ir.program import Op
 from xeemu.ir.table import Kind
 from xeemu.knowledge import forms
 from xeemu.knowledge.addressing import Elements
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Facts
 
 _Bind = Callable[[Op, Sequence[jax.Array]], list[jax.Array]]
 
 
-def results(plan: Plan, op: Op, operands: list[Emitted], layouts: Sequence[Layout], chunk: Chunk) -> list[Item]:
+def results(facts: Facts, op: Op, operands: list[Emitted], layouts: Sequence[Layout], chunk: Chunk) -> list[Item]:
     """The results of an ordinary JAX operation.
 
     Args:
-      plan: the analysis of the body that the operation stands in.
+      facts: the analysis of the body that the operation stands in.
       op: the operation.
       operands: what goes into it.
       layouts: how its results are held.
       chunk: the work-groups.
     """
-    if (chosen := layout_assignment.only_chosen(op, plan, len(chunk.geometry.group_range))) is not None:
+    if (chosen := layout_assignment.only_chosen(op, facts, len(chunk.geometry.group_range))) is not None:
         return [operands[op.operands.index(chosen)]]
     if len(op.results) != 1:
-        return named(plan, op.results, lifted(lambda *xs: evaluation.results(op, xs), operands, chunk))
-    found = _carried_out(plan, op, operands, layouts[0], chunk)
+        return named(facts, op.results, lifted(lambda *xs: evaluation.results(op, xs), operands, chunk))
+    found = _carried_out(facts, op, operands, layouts[0], chunk)
     return [found if (split := _split(op, operands)) is None else dataclasses.replace(found, split=split)]
 
 
-def compared(plan: Plan, op: Op, comparison: Comparison, value: Emitted, layout: Layout, chunk: Chunk) -> list[Item]:
+def compared(facts: Facts, op: Op, comparison: Comparison, value: Emitted, layout: Layout, chunk: Chunk) -> list[Item]:
     """The result of what joins comparisons of fields of a value, as one comparison of the value."""
     if isinstance(layout, BySubgroup):
         array = subgroups.compared(comparison, value, layout, chunk)
-        return [items.laid_out(plan, op.results[0], layout, array)]
+        return [items.laid_out(facts, op.results[0], layout, array)]
     array = value.array(chunk)
     assert comparison.shape is not None
     beside = array.reshape(*array.shape[: value.known.varying], *comparison.shape)
-    return named(plan, op.results, [comparison.apply(beside, comparison.bits)])
+    return named(facts, op.results, [comparison.apply(beside, comparison.bits)])
 
 
-def collective(plan: Plan, op: Op, operands: list[Emitted], layout: Layout, chunk: Chunk) -> list[Item]:
+def collective(facts: Facts, op: Op, operands: list[Emitted], layout: Layout, chunk: Chunk) -> list[Item]:
     """The results of a group algorithm."""
     algorithm = op.attributes["collective"]
     apply = algorithm.rows if isinstance(layout, BySubgroup) else algorithm.apply
@@ -70,15 +70,15 @@ def collective(plan: Plan, op: Op, operands: list[Emitted], layout: Layout, chun
         (array,) = lifted(lambda x: [apply(x, *known)], operands[:1], chunk)
     else:
         (array,) = lifted(lambda *xs: [apply(*xs)], operands, chunk)
-    return [items.laid_out(plan, op.results[0], layout, array)]
+    return [items.laid_out(facts, op.results[0], layout, array)]
 
 
 def uniform(
-    plan: Plan, op: Op, operands: list[Emitted], layout: Layout, chunk: Chunk, present: jax.Array | None
+    facts: Facts, op: Op, operands: list[Emitted], layout: Layout, chunk: Chunk, present: jax.Array | None
 ) -> list[Item]:
     """The result of what a group has alike of its work-items' values, those that exist by a `[G, L]` mask or all."""
     if isinstance(layout, LaneForm):
-        return [_formed(plan, op, operands)]
+        return [_formed(facts, op, operands)]
     kind = op.attributes["kind"]
 
     def of_group(there: jax.Array | None, x: jax.Array, *mask: jax.Array) -> list[jax.Array]:
@@ -91,28 +91,28 @@ def uniform(
         return [x.max() if there is None else x.max(where=there, initial=jnp.iinfo(x.dtype).min)]
 
     if present is None:
-        return named(plan, op.results, lifted(functools.partial(of_group, None), operands, chunk))
+        return named(facts, op.results, lifted(functools.partial(of_group, None), operands, chunk))
     arrays = [o.array(chunk) for o in operands]
     axes = [0 if o.known.varying else None for o in operands]
-    return named(plan, op.results, jax.vmap(of_group, in_axes=[0, *axes])(present, *arrays))
+    return named(facts, op.results, jax.vmap(of_group, in_axes=[0, *axes])(present, *arrays))
 
 
-def _carried_out(plan: Plan, op: Op, operands: list[Emitted], layout: Layout, chunk: Chunk) -> Emitted:
+def _carried_out(facts: Facts, op: Op, operands: list[Emitted], layout: Layout, chunk: Chunk) -> Emitted:
     """The result of an operation that has one."""
     if isinstance(layout, LaneForm):
-        return _formed(plan, op, operands)
-    bind = _binding(plan, op, operands, chunk)
-    if layout_assignment.is_elementwise(op, plan, len(chunk.geometry.group_range)):
-        return _Elementwise(bind, op, operands, chunk).result(plan, layout)
+        return _formed(facts, op, operands)
+    bind = _binding(facts, op, operands, chunk)
+    if layout_assignment.is_elementwise(op, facts, len(chunk.geometry.group_range)):
+        return _Elementwise(bind, op, operands, chunk).result(facts, layout)
     if ops.of(op).kind is Kind.MOVEMENT:
-        return movements.result(plan, op, operands, layout, chunk)
+        return movements.result(facts, op, operands, layout, chunk)
     (array,) = lifted(lambda *xs: bind(op, xs), operands, chunk)
-    return items.laid_out(plan, op.results[0], layout, array)
+    return items.laid_out(facts, op.results[0], layout, array)
 
 
-def _binding(plan: Plan, op: Op, operands: Sequence[Emitted], chunk: Chunk) -> _Bind:
+def _binding(facts: Facts, op: Op, operands: Sequence[Emitted], chunk: Chunk) -> _Bind:
     """How an operation is bound again to other arrays."""
-    if chunk.target.divides_slowly and (divisor := _only_divisor(plan, op, operands, chunk)) is not None:
+    if chunk.target.divides_slowly and (divisor := _only_divisor(facts, op, operands, chunk)) is not None:
         return lambda op, arrays: [invariant_division.divided(op.name, arrays[0], divisor)]
     alike = [not o.known.varying for o in operands]
     if exactness.applies(op, alike):
@@ -120,12 +120,12 @@ def _binding(plan: Plan, op: Op, operands: Sequence[Emitted], chunk: Chunk) -> _
     return _bind_unsigned if _is_natural(op, operands) else evaluation.results
 
 
-def _formed(plan: Plan, op: Op, operands: list[Emitted]) -> Emitted:
+def _formed(facts: Facts, op: Op, operands: list[Emitted]) -> Emitted:
     """The result as a lane form, which its operands or nothing but the program decides on."""
     (out,) = op.results
-    rule = plan.bases.get(out)
+    rule = facts.bases.get(out)
     base = rule([o.base for o in operands]) if rule else None
-    return Emitted(plan.values[out], out.shape, out.dtype, LANE_FORM, base)
+    return Emitted(facts.values[out], out.shape, out.dtype, LANE_FORM, base)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -144,17 +144,17 @@ class _Elementwise:
     operands: Sequence[Emitted]
     chunk: Chunk
 
-    def result(self, plan: Plan, layout: Layout) -> Emitted:
+    def result(self, facts: Facts, layout: Layout) -> Emitted:
         """The result as a layout wants it."""
         (out,) = self.op.results
         match layout:
             case BySubgroup(lanes):
-                return items.laid_out(plan, out, layout, self._by_subgroup(lanes))
+                return items.laid_out(facts, out, layout, self._by_subgroup(lanes))
             case Masked(elements, whole, apart):
                 array, chosen = self._by_item() if whole and not apart else None, self._of_elements(elements)
                 others = self._of_elements(elements.beside) if whole and apart else None
-                return items.laid_out(plan, out, layout, array, Parts(chosen, others))
-        return items.laid_out(plan, out, layout, self._shared() or self._by_item())
+                return items.laid_out(facts, out, layout, array, Parts(chosen, others))
+        return items.laid_out(facts, out, layout, self._shared() or self._by_item())
 
     def _by_item(self) -> jax.Array:
         return self._bound([o.array(self.chunk) for o in self.operands], self.chunk.count)
@@ -221,9 +221,9 @@ def _shifted(op: Op, operands: Sequence[Emitted]) -> Split | None:
     return None
 
 
-def _only_divisor(plan: Plan, op: Op, operands: Sequence[Emitted], chunk: Chunk) -> jax.Array | None:
+def _only_divisor(facts: Facts, op: Op, operands: Sequence[Emitted], chunk: Chunk) -> jax.Array | None:
     """The only divisor of many numbers, if it is not known before the program runs."""
-    if not invariant_division.applies(op, plan, len(chunk.geometry.group_range)):
+    if not invariant_division.applies(op, facts, len(chunk.geometry.group_range)):
         return None
     _, divisor = operands
     form = divisor.known.form

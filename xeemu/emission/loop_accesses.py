@@ -16,7 +16,7 @@ from xeemu.emission.strided_windows import StridedWindow
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import addressing, induction
-from xeemu.knowledge.analysis import Known, Plan
+from xeemu.knowledge.analysis import Facts, Known
 from xeemu.knowledge.lattices import StridedAxis
 
 
@@ -26,14 +26,14 @@ class CountedLoop:
 
     Attributes:
       scan: what the operation says.
-      plan: the analysis of its body.
+      facts: the analysis of its body.
       chunk: the work-groups.
       storages: how the memories are held that the body takes, by what is known of them.
       masked: whether masks of the control flow or of the global range leave work-items out.
     """
 
     scan: control.Scan
-    plan: Plan
+    facts: Facts
     chunk: Chunk
     storages: Mapping[Known, Storage]
     masked: bool = False
@@ -61,27 +61,27 @@ class CountedLoop:
     @functools.cached_property
     def growth(self) -> Mapping[int, int]:
         """For the number of each carry that grows by a constant that; see `induction`."""
-        return induction.of_loop(self.scan, self.plan)
+        return induction.of_loop(self.scan, self.facts)
 
     @functools.cached_property
     def moves(self) -> Mapping[int, int]:
         """For the number of an access how much further it starts in each iteration."""
-        return moves(self.body, self.plan)
+        return moves(self.body, self.facts)
 
     @functools.cached_property
     def moving(self) -> Mapping[int, "MovingAccess"]:
         """By number the accesses that move steadily, or not at all, to memories that there are before the loop."""
-        memories = {n: self.plan.values[self.body.ops[n].operands[0]] for n in self.moves}
+        memories = {n: self.facts.values[self.body.ops[n].operands[0]] for n in self.moves}
         return {n: self._moving(n, memory) for n, memory in memories.items() if memory in self.storages}
 
     def _moving(self, number: int, memory: Known) -> "MovingAccess":
         op, storage, move = self.body.ops[number], self.storages[memory], self.moves[number]
-        address, masked = addressing.foreseen(op, self.plan, self.dimensions, storage.copies), self._is_masked(number)
+        address, masked = addressing.foreseen(op, self.facts, self.dimensions, storage.copies), self._is_masked(number)
         if op.name == ops.LOAD:
-            reference = Reference(storage, address, masked, self.plan.values[op.results[0]].varying)
+            reference = Reference(storage, address, masked, self.facts.values[op.results[0]].varying)
             return MovingAccess(op, reference, move, self.chunk)
         # What has to be computed before an update is added to its address.
-        address = address.based() if number in hazards.of_body(self.body, self.plan).waits else address
+        address = address.based() if number in hazards.of_body(self.body, self.facts).waits else address
         return MovingAccess(
             op, Reference(storage, address, masked or self.masked, True), move, self.chunk.storing(memory)
         )
@@ -91,7 +91,7 @@ class CountedLoop:
         mask = ops.mask(self.body.ops[number])
         if mask is None:
             return False
-        form = self.plan.value(mask, self.dimensions).form
+        form = self.facts.value(mask, self.dimensions).form
         return form is None or not form.constant
 
 
@@ -148,17 +148,17 @@ class MovingAccess:
         return window if window is not None and window.writable(self.reference.masked) else None
 
 
-def moves(body: Region, plan: Plan) -> dict[int, int]:
+def moves(body: Region, facts: Facts) -> dict[int, int]:
     """For the number of each access by one index how much that grows from one iteration of a loop to the next.
 
     Args:
       body: the loop's, whose inputs are carries.
-      plan: its analysis.
+      facts: its analysis.
     """
     growth: dict[Any, int] = dict.fromkeys(body.seen, 0)
     for v, out in zip(body.inputs, body.outputs, strict=False):
         step = 0 if out is v else induction.increment(body, v, out)
-        if step is not None and (not step or out in plan.bases):
+        if step is not None and (not step or out in facts.bases):
             growth[v] = step
     found: dict[int, int] = {}
     for number, op in enumerate(body.ops):
@@ -166,7 +166,7 @@ def moves(body: Region, plan: Plan) -> dict[int, int]:
             step = _growth(op.operands[1], growth)
             if step is not None and op.attributes["access"].rank == op.operands[0].ndim == 1:
                 found[number] = step
-        elif (step := _result(op, growth)) is not None and (not step or op.results[0] in plan.bases):
+        elif (step := _result(op, growth)) is not None and (not step or op.results[0] in facts.bases):
             # A base that comes from other bases is that of an exact result, which neither wraps nor rounds.
             growth |= dict.fromkeys(op.results, step)
     return found

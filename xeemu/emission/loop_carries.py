@@ -10,7 +10,7 @@ from xeemu.emission.items import Item
 from xeemu.emission.layouts import Layout
 from xeemu.emission.packing import Slot
 from xeemu.ir.program import Region
-from xeemu.knowledge.analysis import Known, Plan
+from xeemu.knowledge.analysis import Facts, Known
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -47,14 +47,14 @@ class Carried:
         return list(map(Slot, self.items, known, self.layouts))
 
 
-def of_loop(body: Region, plan: Plan, carries: Sequence[Item], layouts: Sequence[Layout]) -> Carried:
+def of_loop(body: Region, facts: Facts, carries: Sequence[Item], layouts: Sequence[Layout]) -> Carried:
     """What a loop carries.
 
     Args:
       body: the loop's, whose inputs are carries, and what differs from iteration to iteration.
-      plan: of the body.
+      facts: of the body.
       carries: the items before the loop.
       layouts: of the loop's results, the carries first.
     """
-    known = [plan.values[v] for v in body.inputs[: len(carries)]]
+    known = [facts.values[v] for v in body.inputs[: len(carries)]]
     return Carried(carries, known, layouts[: len(carries)])

@@ -165,7 +165,7 @@ def _single(version: Version) -> Versions:
 def _scattered(loop: CountedLoop) -> Batched | None:
     """A loop that only updates memories at such places."""
     chunk, items = loop.chunk, loop.chunk.geometry.items
-    updates = scatter_loops.of_loop(loop.scan, loop.plan, items)
+    updates = scatter_loops.of_loop(loop.scan, loop.facts, items)
     if updates is None:
         return None
     iterations = max(1, -(-loop.length // max(1, -(-loop.length // chunk.iterations))))
@@ -263,7 +263,7 @@ def _fuses(loop: CountedLoop) -> bool:
     """
     loads = ((n, op) for n, op in enumerate(loop.body.ops) if op.name == ops.LOAD)
     return all(
-        abs(loop.moves.get(n, 2)) < 2 and not analysis.doubted(op, loop.plan, loop.dimensions) for n, op in loads
+        abs(loop.moves.get(n, 2)) < 2 and not analysis.doubted(op, loop.facts, loop.dimensions) for n, op in loads
     )
 
 
@@ -357,9 +357,9 @@ class _Size:
 
 
 def _size(loop: CountedLoop) -> _Size:
-    body, plan, chunk = loop.body, loop.plan, loop.chunk
-    values = [v for op in body.ops for v in op.results if not plan.values[v].space]
-    sizes = [math.prod(v.shape) * (chunk.count if plan.values[v].varying else 1) for v in values]
+    body, facts, chunk = loop.body, loop.facts, loop.chunk
+    values = [v for op in body.ops for v in op.results if not facts.values[v].space]
+    sizes = [math.prod(v.shape) * (chunk.count if facts.values[v].varying else 1) for v in values]
     lanes = max(1, *sizes) if sizes else 1
     bytes_each = sum(n * v.dtype.itemsize for n, v in zip(sizes, values, strict=True))
     # Windows have elements that are not used.

@@ -16,21 +16,21 @@ from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.ir.table import Kind
 from xeemu.knowledge import addressing
 from xeemu.knowledge.addressing import Elements
-from xeemu.knowledge.analysis import Plan, fact
+from xeemu.knowledge.analysis import Facts, fact
 from xeemu.language.geometry import Geometry
 
 
-def of_load(op: Op, plan: Plan, dimensions: int, apart: bool) -> Masked | None:
+def of_load(op: Op, facts: Facts, dimensions: int, apart: bool) -> Masked | None:
     """How the result of a load may be held; None if its mask leaves in all elements, or is not known.
 
     Args:
       op: the load.
-      plan: what is known of its operands.
+      facts: what is known of its operands.
       dimensions: of the launch.
       apart: whether the other elements had better be computed apart.
     """
     mask = ops.mask(op)
-    form = None if mask is None else plan.value(mask, dimensions).form
+    form = None if mask is None else facts.value(mask, dimensions).form
     if form is None or not form.constant:
         return None
     elements = addressing.left_in(op.attributes["access"].shape, form)
@@ -48,13 +48,13 @@ def of_elementwise(operands: Iterable[Layout]) -> Masked | None:
     return Masked(given[0].elements, apart=all(layout.apart for layout in given))
 
 
-def of_movement(op: Op, operand: Layout, plan: Plan, dimensions: int, apart: bool) -> Masked | None:
+def of_movement(op: Op, operand: Layout, facts: Facts, dimensions: int, apart: bool) -> Masked | None:
     """How the result of an operation that moves elements may be held: one in another shape, or with a number around it.
 
     Args:
       op: the operation.
       operand: how the first operand is held.
-      plan: what is known of the operands.
+      facts: what is known of the operands.
       dimensions: of the launch.
       apart: whether others around the elements had better be apart from them.
     """
@@ -68,11 +68,11 @@ def of_movement(op: Op, operand: Layout, plan: Plan, dimensions: int, apart: boo
     elements = Elements(shape, low + (between + 1) * np.arange(part.size))
     if min(low, high) < 0 or elements.all or not elements.count:
         return None
-    return Masked(elements, apart=apart and not between and not plan.value(fill, dimensions).varying)
+    return Masked(elements, apart=apart and not between and not facts.value(fill, dimensions).varying)
 
 
 @fact
-def moved_later(body: Region, plan: Plan) -> frozenset[Value]:
+def moved_later(body: Region, facts: Facts) -> frozenset[Value]:
     """The values of a (sub)program whose elements, or what is computed from them, go on to other places of an array.
 
     Of these XLA would decide for each element again where it is from, so that others are better computed apart.
@@ -122,20 +122,20 @@ class Needs:
         return dataclasses.replace(layout, whole=watched or whole)
 
 
-def needs(body: Region, plan: Plan, geometry: Geometry, possible: Mapping[Value, Masked]) -> Needs:
+def needs(body: Region, facts: Facts, geometry: Geometry, possible: Mapping[Value, Masked]) -> Needs:
     """What is needed of the values of a (sub)program.
 
     Args:
       body: the program.
-      plan: its analysis.
+      facts: its analysis.
       geometry: the sizes of the launch.
       possible: the values that may be held so, and how.
     """
     outputs = _values(body.outputs)
-    found = Needs(set(outputs), {*outputs, *_taken_whole(body, plan, geometry)})
+    found = Needs(set(outputs), {*outputs, *_taken_whole(body, facts, geometry)})
     for op in reversed(body.ops):
         if op.name in ops.ACCESSES:
-            _of_access(op, plan, len(geometry.group_range), possible, found)
+            _of_access(op, facts, len(geometry.group_range), possible, found)
         elif not op.regions and not possible.keys().isdisjoint(op.results):
             _of_possible(op, possible, found)
         elif op.operands and (first := op.operands[0]) in possible and takes_chosen(op, possible[first]):
@@ -147,10 +147,10 @@ def needs(body: Region, plan: Plan, geometry: Geometry, possible: Mapping[Value,
     return found
 
 
-def _of_access(op: Op, plan: Plan, dimensions: int, possible: Mapping[Value, Masked], found: Needs) -> None:
+def _of_access(op: Op, facts: Facts, dimensions: int, possible: Mapping[Value, Masked], found: Needs) -> None:
     """Its mask, and what a load gives for those left out, are taken whole; of all else the elements of the access."""
     access, mask = op.attributes["access"], ops.mask(op)
-    elements = addressing.left_in(access.shape, None if mask is None else plan.value(mask, dimensions).form)
+    elements = addressing.left_in(access.shape, None if mask is None else facts.value(mask, dimensions).form)
     last = len(op.operands) - (0 if not access.masked else 2 if ops.operation(op) == "load" else 1)
     for value in op.operands[1:last]:
         if value in possible:
@@ -178,10 +178,10 @@ def _of_possible(op: Op, possible: Mapping[Value, Masked], found: Needs) -> None
             found.whole.add(value)
 
 
-def _taken_whole(body: Region, plan: Plan, geometry: Geometry) -> Sequence[Value]:
+def _taken_whole(body: Region, facts: Facts, geometry: Geometry) -> Sequence[Value]:
     """The values that accesses take beside their operands."""
-    found = hazards.of_body(body, plan)
-    sums = read_modify_write.of_body(body, plan, geometry.items, found.scattered)
+    found = hazards.of_body(body, facts)
+    sums = read_modify_write.of_body(body, facts, geometry.items, found.scattered)
     return [*(v for each in found.waits.values() for v in each), *_values(s.added for s in sums.values())]
 
 

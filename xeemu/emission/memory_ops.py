@@ -52,9 +52,9 @@ def allocated(op: Op, alike: bool, chunk: Chunk) -> Buffer:
 def after_barrier(applied: Applied, context: Context) -> list[Item]:
     """The memories that a barrier orders, after it."""
     mask = as_value(applied.operands[-1]) if applied.op.attributes["masked"] else None
-    context.observer.on_barrier(Passage(applied.plan, applied.number, mask, applied.active), context.chunk)
+    context.observer.on_barrier(Passage(applied.facts, applied.number, mask, applied.active), context.chunk)
     each = zip(applied.operands, applied.op.operands, strict=True)
-    return [_settled(o, applied.plan.values[v], context.chunk) for o, v in each if isinstance(o, Buffer)]
+    return [_settled(o, applied.facts.values[v], context.chunk) for o, v in each if isinstance(o, Buffer)]
 
 
 def _settled(buffer: Buffer, known: Known, chunk: Chunk) -> Buffer:
@@ -123,15 +123,15 @@ class _Access:
     def _loaded(self) -> list[Item]:
         """The value that a load gives."""
         mask, other = self.values if self.what.masked and not self.what.bounded else (None, None)
-        chunk, op, plan = self.context.chunk, self.applied.op, self.applied.plan
+        chunk, op, facts = self.context.chunk, self.applied.op, self.applied.facts
         # A load by work-items that do not run harms nobody.
         where = positions.lanes(self.what, mask, [], chunk)
-        varying = plan.values[op.results[0]].varying
+        varying = facts.values[op.results[0]].varying
         address = self._in_turn(self._event(where, self.values, chunk).address, chunk)
         if self.way.settled and where.count and not self._at_once:
             address = address.settled()
         loaded = access.Loaded(where, other, self.applied.layouts[0], varying, chunk)
-        return [loaded.value(plan, op.results[0], self._found(address, loaded))]
+        return [loaded.value(facts, op.results[0], self._found(address, loaded))]
 
     def _found(self, address: Located, loaded: access.Loaded) -> jax.Array | Shared:
         """`[G or 1, n or 1]`: the elements that a load finds at its address."""
@@ -169,7 +169,7 @@ class _Access:
         applied, active, present = self.applied, self.applied.active, self.context.present
         values = self.values[:-1] if self.what.masked else self.values
         mask = self.values[-1] if self.what.masked else None
-        chunk = self.context.storing(applied.plan.values[applied.op.operands[0]])
+        chunk = self.context.storing(applied.facts.values[applied.op.operands[0]])
         masks: list[jax.Array | None] = [None if active is None else active[:, None], present]
         where = positions.lanes(self.what, mask, masks, chunk)
         event = self._event(where, values, chunk)
@@ -220,12 +220,12 @@ class _Access:
 
     def _event(self, where: Lanes, values: list[Emitted], chunk: Chunk) -> Event:
         """It as the observer sees it, with its address; tells the observer."""
-        plan, number, active = self.applied.plan, self.applied.number, self.applied.active
+        facts, number, active = self.applied.facts, self.applied.number, self.applied.active
         address, present = positions.locate(self.buffer, self.indices, where, chunk), self.context.present
         if self.context.observer.watches:
             address = address.found()
         operands = tuple(self.indices), tuple(values)
-        event = Event(plan, number, self.buffer, address, where, active, present, *operands)
+        event = Event(facts, number, self.buffer, address, where, active, present, *operands)
         self.context.observer.on_access(event, chunk)
         return event
 
@@ -250,4 +250,4 @@ class _Access:
         if not op.attributes["fetch"]:
             return [self._added(operation, values, at)]
         old, after = access.fetch(access_plans.of_fetch(at.reference()), at, operation, values)
-        return [*named(self.applied.plan, op.results[:1], [old]), after]
+        return [*named(self.applied.facts, op.results[:1], [old]), after]

@@ -12,14 +12,14 @@ from xeemu.emission.values import Emitted, Parts, Shared, lifted
 from xeemu.ir import evaluation
 from xeemu.ir.program import Op
 from xeemu.knowledge.addressing import Elements
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Facts
 
 
-def result(plan: Plan, op: Op, operands: Sequence[Emitted], layout: Layout, chunk: Chunk) -> Emitted:
+def result(facts: Facts, op: Op, operands: Sequence[Emitted], layout: Layout, chunk: Chunk) -> Emitted:
     """The result of an operation that has one.
 
     Args:
-      plan: the analysis of the body that it stands in.
+      facts: the analysis of the body that it stands in.
       op: the operation.
       operands: what goes into it.
       layout: how its result is held.
@@ -28,13 +28,13 @@ def result(plan: Plan, op: Op, operands: Sequence[Emitted], layout: Layout, chun
     (out,) = op.results
     match layout:
         case BySubgroup(lanes):
-            return items.laid_out(plan, out, layout, subgroups.widened(op, operands[0], lanes, chunk))
+            return items.laid_out(facts, out, layout, subgroups.widened(op, operands[0], lanes, chunk))
         case Masked(_, whole, apart):
             array = _by_item(op, operands, chunk) if whole and not apart else None
-            return items.laid_out(plan, out, layout, array, _parts(op, operands, layout, chunk))
+            return items.laid_out(facts, out, layout, array, _parts(op, operands, layout, chunk))
     if masked_layouts.takes_chosen(op, operands[0].layout):
-        return items.laid_out(plan, out, layout, _chosen(operands[0], chunk))
-    return items.laid_out(plan, out, layout, _shared(op, operands) or _by_item(op, operands, chunk))
+        return items.laid_out(facts, out, layout, _chosen(operands[0], chunk))
+    return items.laid_out(facts, out, layout, _shared(op, operands) or _by_item(op, operands, chunk))
 
 
 def _by_item(op: Op, operands: Sequence[Emitted], chunk: Chunk) -> jax.Array:

@@ -19,7 +19,7 @@ from xeemu.emission.items import Item
 from xeemu.emission.positions import Lanes, Located
 from xeemu.emission.values import Emitted
 from xeemu.ir.program import Op
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Facts
 
 # Of a loop that tests a predicate, unless the user says otherwise.
 MAX_ITERATIONS = 1_000_000
@@ -30,7 +30,7 @@ class Event:
     """One memory operation as it is emitted.
 
     Attributes:
-      plan: the call path.
+      facts: the call path.
       number: of the operation in the path's body.
       buffer: the memory before it.
       address: where its elements lie.
@@ -41,7 +41,7 @@ class Event:
       values: what it stores or combines with the memory.
     """
 
-    plan: Plan
+    facts: Facts
     number: int
     buffer: Buffer
     address: Located
@@ -84,13 +84,13 @@ class Passage:
     """One barrier, or one group algorithm that not all work-items need reach, as it is emitted.
 
     Attributes:
-      plan: the call path.
+      facts: the call path.
       number: of the operation in the path's body.
       mask: the work-items that reach it, or None for all.
       running: `[G]` mask of the groups that execute it, or None for all.
     """
 
-    plan: Plan
+    facts: Facts
     number: int
     mask: Emitted | None
     running: jax.Array | None
@@ -101,7 +101,7 @@ class Result:
     """One operation that is no access, as it has been emitted.
 
     Attributes:
-      plan: the call path.
+      facts: the call path.
       number: of the operation in the path's body.
       op: the operation.
       operands: what goes into it.
@@ -109,7 +109,7 @@ class Result:
       running: `[G]` mask of the groups that execute it, or None for all.
     """
 
-    plan: Plan
+    facts: Facts
     number: int
     op: Op
     operands: Sequence[Item]
@@ -131,10 +131,10 @@ class Observer:
 
     watches = False
     max_iterations: int | None = None
-    followed: Set[tuple[Plan, int]] = frozenset()
+    followed: Set[tuple[Facts, int]] = frozenset()
     state: Any = ()
 
-    def limit(self, plan: Plan, number: int) -> int | None:
+    def limit(self, facts: Facts, number: int) -> int | None:
         """After how many iterations a loop that tests a predicate is left; None if it is not counted."""
         return self.max_iterations
 
@@ -154,16 +154,16 @@ class Observer:
     def on_barrier(self, passage: Passage, chunk: Chunk) -> None:
         """A barrier is emitted."""
 
-    def on_region(self, plan: Plan, number: int, mask: Emitted, running: jax.Array | None, chunk: Chunk) -> None:
+    def on_region(self, facts: Facts, number: int, mask: Emitted, running: jax.Array | None, chunk: Chunk) -> None:
         """What follows in a body is executed by the work-items of a mask, in the groups of a `[G]` mask or in all."""
 
-    def on_operation(self, plan: Plan, number: int, running: jax.Array | None, chunk: Chunk) -> None:
+    def on_operation(self, facts: Facts, number: int, running: jax.Array | None, chunk: Chunk) -> None:
         """An operation that is no memory operation is emitted, for the groups of a `[G]` mask or for all."""
 
-    def on_body(self, plan: Plan, running: jax.Array | None, chunk: Chunk) -> None:
+    def on_body(self, facts: Facts, running: jax.Array | None, chunk: Chunk) -> None:
         """A body of the program begins, for the groups of a `[G]` mask or for all."""
 
-    def on_limit(self, plan: Plan, number: int, exceeded: jax.Array, chunk: Chunk) -> None:
+    def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: Chunk) -> None:
         """A loop that tests a predicate is over; `exceeded`, a bool, tells whether it was left at the limit."""
 
     def close(self) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import value_numbering
-from xeemu.knowledge.analysis import Plan, fact
+from xeemu.knowledge.analysis import Facts, fact
 
 _COMMUTATIVE = frozenset({"add", "min", "max"})
 
@@ -33,12 +33,12 @@ class Sum:
 
 
 @fact
-def of_body(body: Region, plan: Plan, items: int, scattered: frozenset[int]) -> dict[int, Sum]:
+def of_body(body: Region, facts: Facts, items: int, scattered: frozenset[int]) -> dict[int, Sum]:
     """For the number of each such store of a (sub)program what it does.
 
     Args:
       body: the program.
-      plan: its analysis.
+      facts: its analysis.
       items: work-items of a group.
       scattered: the numbers of stores that are no slices.
     """

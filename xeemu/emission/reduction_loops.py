@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from xeemu.emission.loop_accesses import CountedLoop
 from xeemu.ir.program import Op, Region, Value
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Facts
 from xeemu.language import collectives
 
 _AS = {op: op for op in collectives.OPERATIONS} | {"sub": "add"}
@@ -36,7 +36,7 @@ def of_carries(loop: CountedLoop, carries: Collection[int], updates: Collection[
       updates: the numbers of the operations that update its memories.
     """
     body = loop.body
-    if not all(_may_be_reduced(body.inputs[k], loop.plan) for k in carries):
+    if not all(_may_be_reduced(body.inputs[k], loop.facts) for k in carries):
         return None
     found = _dependences(body, carries)
     if any(a in found for n in updates for a in body.ops[n].operands):
@@ -47,9 +47,9 @@ def of_carries(loop: CountedLoop, carries: Collection[int], updates: Collection[
     return {k: Reduced(one.op) for k, one in after.items()}
 
 
-def _may_be_reduced(carry: Value, plan: Plan) -> bool:
+def _may_be_reduced(carry: Value, facts: Facts) -> bool:
     """Whether a carry is made of integers, the order of whose sums does not count, and can be emitted as a value."""
-    known = plan.values[carry]
+    known = facts.values[carry]
     if carry.dtype.kind not in "iub" or known.space:
         return False
     return known.form is None or (known.form.uniform and not known.form.pattern.any())

@@ -16,7 +16,7 @@ from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.ir.table import Kind
 from xeemu.knowledge import addressing, induction
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Facts
 
 READING = frozenset(name for name in ops.LANGUAGE - ops.UPDATES if ops.named(name).kind is not Kind.ALLOCATION)
 """What changes no memory and makes none."""
@@ -33,12 +33,12 @@ class Scattered:
     numbers: tuple[int, ...]
 
 
-def of_loop(scan: control.Scan, plan: Plan, items: int) -> Mapping[int, Scattered] | None:
+def of_loop(scan: control.Scan, facts: Facts, items: int) -> Mapping[int, Scattered] | None:
     """The updates of a loop that does nothing else, by the numbers of the carries; None if it does.
 
     Args:
       scan: the loop.
-      plan: the analysis of its body.
+      facts: the analysis of its body.
       items: work-items of a group.
     """
     body = scan.body
@@ -46,11 +46,11 @@ def of_loop(scan: control.Scan, plan: Plan, items: int) -> Mapping[int, Scattere
         return None
     if any(op.regions for op in body.ops):
         return None
-    sums = read_modify_write.of_body(body, plan, items, hazards.of_body(body, plan).scattered)
-    kinds = {n: kind for n, op in enumerate(body.ops) if (kind := _op(n, op, plan, sums))}
+    sums = read_modify_write.of_body(body, facts, items, hazards.of_body(body, facts).scattered)
+    kinds = {n: kind for n, op in enumerate(body.ops) if (kind := _op(n, op, facts, sums))}
     uses, of = _uses(body, {s.load for n, s in sums.items() if n in kinds}), {body.ops[n].operands[0]: n for n in kinds}
     updates: dict[int, Scattered] = {}
-    growth = induction.of_loop(scan, plan)
+    growth = induction.of_loop(scan, facts)
     for k, (v, out) in enumerate(zip(body.inputs, body.outputs, strict=True)):
         if k in growth:
             continue
@@ -66,13 +66,13 @@ def of_loop(scan: control.Scan, plan: Plan, items: int) -> Mapping[int, Scattere
     return updates if updates and all(n in kept for n in changes) else None
 
 
-def _op(number: int, op: Op, plan: Plan, sums: Mapping[int, Sum]) -> str | None:
+def _op(number: int, op: Op, facts: Facts, sums: Mapping[int, Sum]) -> str | None:
     """By which operation integers of its groups are updated, in any order, at places that are not known."""
-    if op.name not in ops.ACCESSES or plan.values[op.operands[0]].space == "global":
+    if op.name not in ops.ACCESSES or facts.values[op.operands[0]].space == "global":
         return None
     if op.operands[0].dtype.kind not in "iu":
         return None
-    if addressing.is_formed(op, plan):
+    if addressing.is_formed(op, facts):
         return None
     return (
         update_coalescing.COMMUTING[sums[number].op]

@@ -31,7 +31,7 @@ def _branches(number: int, op: Op, loop: CountedLoop) -> bool:
     """Whether a load finds out in each iteration whether it is within bounds."""
     if op.name != ops.LOAD or number in loop.moves:
         return False
-    return loop.plan.values[op.results[0]].varying and analysis.doubted(op, loop.plan, loop.dimensions) > 0
+    return loop.facts.values[op.results[0]].varying and analysis.doubted(op, loop.facts, loop.dimensions) > 0
 
 
 def _streams(op: Op, loop: CountedLoop) -> bool:
@@ -44,9 +44,9 @@ def _streams(op: Op, loop: CountedLoop) -> bool:
 
 def _is_slice(op: Op, loop: CountedLoop) -> bool:
     """Whether a load reads one uniform element, or a lattice of them."""
-    if not loop.plan.values[op.results[0]].varying:
+    if not loop.facts.values[op.results[0]].varying:
         return True
-    address = addressing.foreseen(op, loop.plan, loop.dimensions)
+    address = addressing.foreseen(op, loop.facts, loop.dimensions)
     if address.form is None or not address.elements.count:
         return False
     lattice = lattices.of_pattern(address.form.pattern)
@@ -56,7 +56,7 @@ def _is_slice(op: Op, loop: CountedLoop) -> bool:
 def _is_filled(number: int, loop: CountedLoop, iterations: int) -> bool:
     """Whether a store is the only use of a local memory, of which a block of iterations fills one window."""
     op = loop.body.ops[number]
-    if op.name != ops.STORE or loop.plan.values[op.results[0]].space != "local" or number not in loop.moving:
+    if op.name != ops.STORE or loop.facts.values[op.results[0]].space != "local" or number not in loop.moving:
         return False
     used = [v for e in loop.body.ops for v in e.used if v is op.operands[0] or v is op.results[0]]
     if len(used) > 1 or op.operands[0] not in loop.body.inputs:

@@ -17,7 +17,7 @@ from xeemu.emission import ordered_atomics
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import addressing
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Facts
 
 # Values of all of them are there at once.
 _LONGEST_ROW = 64
@@ -58,59 +58,59 @@ class Row:
 
 
 def rows(
-    body: Region, plan: Plan, deterministic: bool, dimensions: int, alone: Container[int] = frozenset()
+    body: Region, facts: Facts, deterministic: bool, dimensions: int, alone: Container[int] = frozenset()
 ) -> Mapping[int, Row]:
     """For the number of each update that is one of such a row, that.
 
     Args:
       body: the program.
-      plan: what is known of its values.
+      facts: what is known of its values.
       deterministic: whether sums of floats have to be taken in order.
       dimensions: of the nd-range.
       alone: the numbers of stores that are not made with others.
     """
     uses = _uses(body)
     each = ((n, op) for n, op in enumerate(body.ops) if n not in alone)
-    users = {e.operands[0]: n for n, e in each if _is_one_of_a_row(e, plan, deterministic, dimensions)}
+    users = {e.operands[0]: n for n, e in each if _is_one_of_a_row(e, facts, deterministic, dimensions)}
     following = {n: users.get(m) for n in users.values() if uses[m := body.ops[n].results[0]] == 1}
     found: dict[int, Row] = {}
     for number in users.values():
         if number not in found:
-            found |= _row(number, following, body, plan, dimensions)
+            found |= _row(number, following, body, facts, dimensions)
     return found
 
 
 def _row(
-    number: int, following: Mapping[int, int | None], body: Region, plan: Plan, dimensions: int
+    number: int, following: Mapping[int, int | None], body: Region, facts: Facts, dimensions: int
 ) -> Mapping[int, Row]:
     """The row that begins with an update, if there is one."""
     numbers, step = [number], None
-    gap = _gap(body.ops[number], plan, dimensions)
+    gap = _gap(body.ops[number], facts, dimensions)
     while (after := following.get(numbers[-1])) is not None and len(numbers) < _LONGEST_ROW:
-        further = _further(body.ops[numbers[-1]], body.ops[after], plan, dimensions)
+        further = _further(body.ops[numbers[-1]], body.ops[after], facts, dimensions)
         if further is None or step not in (None, further) or (gap is not None and abs(further) >= gap):
             break
         numbers, step = [*numbers, after], further
     return {} if step is None else dict.fromkeys(numbers, Row(number, numbers[-1], len(numbers), step))
 
 
-def _is_one_of_a_row(op: Op, plan: Plan, deterministic: bool, dimensions: int) -> bool:
+def _is_one_of_a_row(op: Op, facts: Facts, deterministic: bool, dimensions: int) -> bool:
     """Whether it updates all elements that it names, so that no order counts if these are others each time."""
     if op.name not in (ops.STORE, ops.ATOMIC) or ops.mask(op) is not None:
         return False
     if op.name == ops.STORE:
-        may_be = plan.values[op.operands[0]].space == "global"
+        may_be = facts.values[op.operands[0]].space == "global"
     else:
         rounds = deterministic and jnp.issubdtype(op.operands[0].dtype, jnp.floating)
         may_be = ops.operation(op) in ("store", *ordered_atomics.COMBINE) and not (op.attributes["fetch"] or rounds)
-    return may_be and addressing.foreseen(op, plan, dimensions).proved
+    return may_be and addressing.foreseen(op, facts, dimensions).proved
 
 
-def _further(op: Op, after: Op, plan: Plan, dimensions: int) -> int | None:
+def _further(op: Op, after: Op, facts: Facts, dimensions: int) -> int | None:
     """How much further one of two updates begins, if they are alike but for that."""
     if op.name != after.name or ops.operation(op) != ops.operation(after):
         return None
-    first, second = (addressing.foreseen(e, plan, dimensions) for e in (op, after))
+    first, second = (addressing.foreseen(e, facts, dimensions) for e in (op, after))
     form, other = first.form, second.form
     if form is None or other is None or form.based or other.based or form.steps != other.steps:
         return None
@@ -120,14 +120,14 @@ def _further(op: Op, after: Op, plan: Plan, dimensions: int) -> int | None:
     return apart.pop() if len(apart) == 1 else None
 
 
-def _gap(op: Op, plan: Plan, dimensions: int) -> int | None:
+def _gap(op: Op, facts: Facts, dimensions: int) -> int | None:
     """How far work-items store from each other; None if that does not count.
 
     Stores that come between theirs are made with them, while one that leaves no gap is a copy, best made alone.
     """
     if op.name != ops.STORE:
         return None
-    form = addressing.foreseen(op, plan, dimensions).form
+    form = addressing.foreseen(op, facts, dimensions).form
     return None if form is None or form.pattern.size < 2 else int(np.abs(np.diff(form.pattern)).min())
 
 

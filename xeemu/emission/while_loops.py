@@ -48,7 +48,7 @@ def results(emitter: Emitter, applied: Applied, loop: While) -> list[Item]:
         return carried.packed(outputs, context.chunk)
 
     first = carried.first(context.chunk)
-    limit = context.observer.limit(applied.plan, applied.number)
+    limit = context.observer.limit(applied.facts, applied.number)
     if not predicate.value(loop.predicate.outputs[0], context.dimensions).varying:
         tested = context.observer.watches or _holds_loops(loop.predicate)
         last, exceeded = _uniform(goes_on, step, first, active, context.observer, limit, tested)
@@ -56,7 +56,7 @@ def results(emitter: Emitter, applied: Applied, loop: While) -> list[Item]:
         memories = [bool(k.space) for k in carried.known]
         last, exceeded = _varying(goes_on, step, first, memories, active, context, limit)
     if exceeded is not None:
-        context.observer.on_limit(applied.plan, applied.number, exceeded, context.chunk)
+        context.observer.on_limit(applied.facts, applied.number, exceeded, context.chunk)
     return carried.after(last, applied.known)
 
 

@@ -134,7 +134,7 @@ def added(
       values: `[G or 1, n or 1]` what is added.
       contents: `[G, n]` what was there before.
     """
-    number = next(n for n, o in enumerate(additions.operations) if o.key == (event.plan, event.number))
+    number = next(n for n, o in enumerate(additions.operations) if o.key == (event.facts, event.number))
     memory = additions.operations[number].place.memory
     slot, layout = additions.memories.index(memory), additions.layout(memory)
     shape = user.place.shape

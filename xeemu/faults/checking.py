@@ -175,7 +175,7 @@ def _checked(
 ) -> "Checked":
     program = prepared.program
     ranges = Ranges()
-    steps = symbolic_execution.of_program(program, prepared.plan, known, ranges.look)
+    steps = symbolic_execution.of_program(program, prepared.facts, known, ranges.look)
     what = proofs.of_tree(steps, program.written, ranges, aligned, unset)
     return Checked(prepared, Watch(what, max_iterations), tuple(judgement.absent_lanes(program, known)))
 

@@ -121,7 +121,7 @@ class Trail:
         """A result of an operation is known."""
         self._renew(told, state)
         for v, item in zip(told.op.results, told.results, strict=True):
-            node = (told.plan, v)
+            node = (told.facts, v)
             if isinstance(item, Buffer) or node not in self.paths.nodes:
                 continue
             mark = self._of(node, self._array(item), state)
@@ -133,7 +133,7 @@ class Trail:
 
     def on_access(self, event: Event, op: Op, items: int, state: "State") -> "State":
         """An access uses what may be marked."""
-        key = (event.plan, event.number)
+        key = (event.facts, event.number)
         mask = ops.mask(op)
         for number in self.paths.accesses.get(key, ()):
             mark = self._of_operand(event, number, op, state)
@@ -156,9 +156,9 @@ class Trail:
 
     def _renew(self, told: Result, state: "State") -> None:
         """Computes the mark of the result of an ordinary operation, or of one that may go wrong."""
-        key = (told.plan, told.number)
+        key = (told.facts, told.number)
         number = self.following.numbers.get(key)
-        node = (told.plan, told.op.results[0])
+        node = (told.facts, told.op.results[0])
         if node not in self.paths.nodes or (told.op.regions and number is None):
             return
         result = self._array(as_value(told.results[0]))
@@ -166,7 +166,7 @@ class Trail:
         inside = self._of(node, result, state)
         values = [self._array(as_value(o)) for o in told.operands]
         operands = [
-            None if isinstance(a, Constant) else self._of((told.plan, a), value, state)
+            None if isinstance(a, Constant) else self._of((told.facts, a), value, state)
             for a, value in zip(told.op.operands, values, strict=True)
         ]
         result = jnp.broadcast_to(result, (max(a.shape[0] for a in [*values, result]), *result.shape[1:]))
@@ -197,7 +197,7 @@ class Trail:
         operands = [*event.indices, *event.values]
         # A mask that is known only as a part of the lanes has no value here.
         value = self._array(operands[number - 1]) if number <= len(operands) else None
-        return self._of((event.plan, op.operands[number]), value, state)
+        return self._of((event.facts, op.operands[number]), value, state)
 
     def _array(self, item: Emitted) -> jax.Array:
         """`[G or 1, ...]`"""

@@ -125,7 +125,7 @@ class _Judge:
             return self._run.watch.proofs.place(key).memory if key in operations else None
 
         read = [o.key for o in self._run.operations(spot)]
-        steered = dependence.steered_accesses(root.body, root.plan, read, memory)
+        steered = dependence.steered_accesses(root.body, root.facts, read, memory)
         lines = sorted({self._run.watch.proofs.place(key).site.line for key in steered if key in operations})
         if not lines:
             return ""

@@ -92,7 +92,7 @@ class _Landing:
 
     def _is_carried(self, node: Node) -> bool:
         """Whether a loop carries it from turn to turn: it stands for a result of the body that it is an input of."""
-        return any(plan is node[0] for plan, _ in self.graph.stands.get(node, ()))
+        return any(facts is node[0] for facts, _ in self.graph.stands.get(node, ()))
 
     def _is_index_within(self, node: Node, values: Interval | None) -> bool:
         """Whether it may be within bounds where it is an index."""

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from xeemu.faults.proofs import Spot
-from xeemu.knowledge.access_tree import Frame, Operation
+from xeemu.knowledge.access_tree import Node, Operation
 
 Pair = tuple[Spot, Spot]
 """Two accesses, the one that came first in front."""
 
 
-def common_line(root: Frame, pairs: Sequence[Pair]) -> int | None:
+def common_line(root: Node, pairs: Sequence[Pair]) -> int | None:
     """The line after which a barrier of the work-group orders all pairs, in whatever turns of loops; None if none does.
 
     Args:
@@ -28,15 +28,15 @@ def common_line(root: Frame, pairs: Sequence[Pair]) -> int | None:
 class _Course:
     """The accesses of a kernel in order, with the places in between."""
 
-    def __init__(self, root: Frame):
+    def __init__(self, root: Node):
         self._operations = list(root.operations())
         self._spots = [Spot.of(operation) for operation in self._operations]
 
     def ends(self, line: int) -> list[int]:
         """The numbers of the accesses behind each of which a line is over; none if not all work-items come there."""
         of_line = [spot.place.site.line == line for spot in self._spots]
-        frames = [operation.frame for operation in self._operations]
-        last = [k for k, own in enumerate(of_line) if own and not _goes_on(of_line, frames, k)]
+        nodes = [operation.node for operation in self._operations]
+        last = [k for k, own in enumerate(of_line) if own and not _goes_on(of_line, nodes, k)]
         return [] if any(_is_divergent(self._operations[k]) for k in last) else last
 
     def orders(self, ends: Sequence[int], pair: Pair) -> bool:
@@ -45,28 +45,28 @@ class _Course:
         return all(self._are_apart(ends, i, j) for i in first for j in second)
 
     def _are_apart(self, ends: Sequence[int], i: int, j: int) -> bool:
-        before, after = (list(_around(self._operations[k].frame)) for k in (i, j))
-        if i < j and not any(i <= k < j and self._operations[k].frame in (*before, *after) for k in ends):
+        before, after = (list(_around(self._operations[k].node)) for k in (i, j))
+        if i < j and not any(i <= k < j and self._operations[k].node in (*before, *after) for k in ends):
             return False
-        loop = next((frame for frame in before if frame.kind == "iteration" and frame in after), None)
+        loop = next((node for node in before if node.kind == "iteration" and node in after), None)
         if loop is None:
             return True
         # From one turn to the next: behind the first access to the end of the body, or in front of the second one.
-        inside = [(k, self._operations[k].frame) for k in ends if loop in _around(self._operations[k].frame)]
-        return any((k >= i and frame in before) or (k < j and frame in after) for k, frame in inside)
+        inside = [(k, self._operations[k].node) for k in ends if loop in _around(self._operations[k].node)]
+        return any((k >= i and node in before) or (k < j and node in after) for k, node in inside)
 
 
-def _goes_on(of_line: Sequence[bool], frames: Sequence[Frame], k: int) -> bool:
-    return k + 1 < len(of_line) and of_line[k + 1] and frames[k + 1] is frames[k]
+def _goes_on(of_line: Sequence[bool], nodes: Sequence[Node], k: int) -> bool:
+    return k + 1 < len(of_line) and of_line[k + 1] and nodes[k + 1] is nodes[k]
 
 
-def _around(frame: Frame | None) -> Iterator[Frame]:
-    """A frame and those around it, the innermost first."""
-    while frame is not None:
-        yield frame
-        frame = frame.parent
+def _around(node: Node | None) -> Iterator[Node]:
+    """A node and those around it, the innermost first."""
+    while node is not None:
+        yield node
+        node = node.parent
 
 
 def _is_divergent(operation: Operation) -> bool:
     """Whether not all work-items need come to an access."""
-    return operation.frame.region(operation.key[1]) is not None
+    return operation.node.region(operation.key[1]) is not None

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge.access_tree import Key
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Facts
 
-Node = tuple[Plan, Value]
+Node = tuple[Facts, Value]
 
 
 class PropagationRule(Protocol):
@@ -62,12 +62,12 @@ class Paths:
     decisive: frozenset[Node]
 
 
-def of_program(body: Region, plan: Plan, sources: Mapping[Key, Op], rule: PropagationRule) -> Paths | None:
+def of_program(body: Region, facts: Facts, sources: Mapping[Key, Op], rule: PropagationRule) -> Paths | None:
     """The paths from some operations to where their results matter; None if there are none."""
     if not sources:
         return None
     graph = Graph(rule)
-    graph.body(body, plan)
+    graph.body(body, facts)
     sources = {key: op for key, op in sources.items() if rule.may_matter(key, graph)}
     results = {key: (key[0], op.results[0]) for key, op in sources.items()}
     nodes = _reached(results.values(), graph.after)
@@ -123,24 +123,24 @@ class Graph:
         self.accesses: dict[Key, Op] = {}
         self._operations: dict[Key, Op] = {}
 
-    def body(self, body: Region, plan: Plan) -> None:
+    def body(self, body: Region, facts: Facts) -> None:
         for number, op in enumerate(body.ops):
-            key = (plan, number)
+            key = (facts, number)
             if op.name in ops.ACCESSES:
                 self.accesses[key] = op
                 for value, size in zip(ops.indices(op), op.operands[0].shape, strict=True):
                     if not isinstance(value, Constant):
-                        self.indexed.setdefault((plan, value), []).append(size)
+                        self.indexed.setdefault((facts, value), []).append(size)
             elif op.name in ops.LANGUAGE:
-                self._collective(plan, op)
+                self._collective(facts, op)
             elif op.regions:
                 self._operations[key] = op
-                self._structure(plan, number, op)
+                self._structure(facts, number, op)
             elif len(op.results) == 1:
                 self._operations[key] = op
-                self.made[plan, op.results[0]] = key, op
+                self.made[facts, op.results[0]] = key, op
                 for k in self.rule.passing(op):
-                    self._step(plan, op.operands[k], (plan, op.results[0]))
+                    self._step(facts, op.operands[k], (facts, op.results[0]))
 
     def operands(self, key: Key) -> list[Node]:
         """The operands of an access that matter."""
@@ -164,65 +164,65 @@ class Graph:
             if (key[0], v) in nodes and (not op.regions or (key[0], v) in at_once)
         )
 
-    def _step(self, plan: Plan, value: Value, node: Node) -> None:
+    def _step(self, facts: Facts, value: Value, node: Node) -> None:
         if not isinstance(value, Constant):
-            self.after.setdefault((plan, value), []).append(node)
-            self.before.setdefault(node, []).append((plan, value))
+            self.after.setdefault((facts, value), []).append(node)
+            self.before.setdefault(node, []).append((facts, value))
 
-    def _stand(self, node: Node, plan: Plan, value: Value) -> None:
+    def _stand(self, node: Node, facts: Facts, value: Value) -> None:
         """A value stands for a value of another body."""
-        self._step(plan, value, node)
+        self._step(facts, value, node)
         if not isinstance(value, Constant):
-            self.stands.setdefault(node, []).append((plan, value))
+            self.stands.setdefault(node, []).append((facts, value))
 
-    def _cross(self, node: Node, plan: Plan, value: Value) -> None:
+    def _cross(self, node: Node, facts: Facts, value: Value) -> None:
         """A value stands for a result of a body that is over by then."""
         if not isinstance(value, Constant):
-            self.crossing[plan, value] = None
-            self._stand(node, plan, value)
+            self.crossing[facts, value] = None
+            self._stand(node, facts, value)
 
-    def _decide(self, plan: Plan, value: Value) -> None:
+    def _decide(self, facts: Facts, value: Value) -> None:
         if self.rule.decides and not isinstance(value, Constant):
-            self.decisive.add((plan, value))
+            self.decisive.add((facts, value))
 
-    def _collective(self, plan: Plan, op: Op) -> None:
+    def _collective(self, facts: Facts, op: Op) -> None:
         if op.name == ops.COLLECTIVE:
             for value in op.used:
-                self._decide(plan, value)
+                self._decide(facts, value)
         elif op.name == ops.BARRIER and op.attributes["masked"]:
-            self._decide(plan, op.operands[-1])
+            self._decide(facts, op.operands[-1])
 
-    def _structure(self, plan: Plan, number: int, op: Op) -> None:
+    def _structure(self, facts: Facts, number: int, op: Op) -> None:
         structure: Any = control.of(op)
         if isinstance(structure, control.Cond):
-            self._decide(plan, op.operands[0])
+            self._decide(facts, op.operands[0])
         # What a loop takes an element of is another value.
         most = len(op.seen) + structure.carries if isinstance(structure, control.Scan) else None
-        for k, (inner, inside) in enumerate(zip(op.regions, plan.inner[number], strict=True)):
+        for k, (inner, inside) in enumerate(zip(op.regions, facts.inner[number], strict=True)):
             for value, v in list(zip(control.given(op, op.used, k), inner.taken, strict=True))[:most]:
-                self._stand((inside, v), plan, value)
+                self._stand((inside, v), facts, value)
             self.body(inner, inside)
             if isinstance(structure, control.While) and k == 0:
                 self._decide(inside, inner.outputs[0])
             else:
-                self._results(plan, number, op, structure, inner, inside)
+                self._results(facts, number, op, structure, inner, inside)
 
-    def _results(self, plan: Plan, number: int, op: Op, structure: Any, inner: Region, inside: Plan) -> None:
+    def _results(self, facts: Facts, number: int, op: Op, structure: Any, inner: Region, inside: Facts) -> None:
         if isinstance(structure, control.Call):
             for v, out in zip(op.results, inner.outputs, strict=True):
-                self._stand((plan, v), inside, out)
+                self._stand((facts, v), inside, out)
             return
         carried = control.carried(structure, inner)
         outputs = inner.outputs if isinstance(structure, control.Cond) else inner.outputs[: len(carried)]
         for v, out in zip(op.results, outputs, strict=False):
-            self._cross((plan, v), inside, out)
+            self._cross((facts, v), inside, out)
         if isinstance(structure, control.While):
             # The predicate sees what the body has left, as the body does.
             tested = op.regions[0].inputs
             for v, out in zip(tested, outputs, strict=True):
-                self._cross((plan.inner[number][0], v), inside, out)
+                self._cross((facts.inner[number][0], v), inside, out)
         for v, inner_v, out in zip(op.results, carried, outputs, strict=False):
             self._cross((inside, inner_v), inside, out)
             if (before := self.stands.get((inside, inner_v))) is not None:
                 # A loop may have no turn.
-                self._stand((plan, v), *before[0])
+                self._stand((facts, v), *before[0])

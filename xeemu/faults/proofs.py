@@ -17,7 +17,7 @@ from xeemu.faults.additions import Additions
 from xeemu.faults.following import Following, Marking
 from xeemu.faults.ranges import Ranges
 from xeemu.knowledge import addresses, conflicts, epochs, periodicity
-from xeemu.knowledge.access_tree import AccessSite, AccessTree, Frame, Key, Meeting, Operation
+from xeemu.knowledge.access_tree import AccessSite, AccessTree, Key, Meeting, Node, Operation
 from xeemu.knowledge.budget import Budget
 from xeemu.knowledge.conflicts import Clocks
 from xeemu.knowledge.epochs import Pair
@@ -107,7 +107,7 @@ def of_tree(
       aligned: whether the device wants block loads and stores aligned.
       unset: the global memories that are not wholly written before the launch.
     """
-    operations = [o for o in tree.root.operations() if o.frame.boxes]
+    operations = [o for o in tree.root.operations() if o.node.boxes]
     by_key: dict[Key, list[Operation]] = {}
     for operation in operations:
         by_key.setdefault(operation.key, []).append(operation)
@@ -122,7 +122,7 @@ def of_tree(
             bounds=frozenset(o.key for o in operations if not _is_within_bounds(o, tree)),
             unwritten=initialisation.doubtful_reads(tree, operations, unset),
             barriers=frozenset(m.key for m in meetings if epochs.is_of_group(m) and not _is_uniform(m)),
-            endless=any(_is_endless(frame) for frame in tree.root.frames()),
+            endless=any(_is_endless(node) for node in tree.root.nodes()),
             followings=() if ranges is None else followings(tree, ranges),
             additions=additions.of_tree(tree, operations),
             blocks=alignment.doubtful_blocks(operations, tree.geometry) if aligned else frozenset(),
@@ -131,18 +131,18 @@ def of_tree(
 
 def followings(tree: AccessTree, ranges: Ranges) -> tuple[Following, ...]:
     """What is followed of a program: nothing where ranges prove that no operation goes wrong."""
-    body, plan = tree.root.body, tree.root.plan
+    body, facts = tree.root.body, tree.root.facts
     each: list[tuple[Marking, Mapping[Key, Any]]] = [
         (arithmetic.Undefined(), arithmetic.sources(ranges)),
         *((wrapping.Wrapped(ranges, fixed), wrapping.sources(ranges, fixed)) for fixed in (False, True)),
     ]
-    found = [(rule, paths.of_program(body, plan, sources, rule)) for rule, sources in each]
+    found = [(rule, paths.of_program(body, facts, sources, rule)) for rule, sources in each]
     return tuple(Following(rule, path) for rule, path in found if path is not None)
 
 
-def _is_endless(frame: Frame) -> bool:
-    """Whether a frame is a loop's test that data lets come out either way."""
-    return frame.kind == "test" and bool(frame.boxes) and not (frame.certain or epochs.own_axes(frame))
+def _is_endless(node: Node) -> bool:
+    """Whether a node is a loop's test that data lets come out either way."""
+    return node.kind == "test" and bool(node.boxes) and not (node.certain or epochs.own_axes(node))
 
 
 # --- Races ---
@@ -202,14 +202,14 @@ def _is_within_bounds(operation: Operation, tree: AccessTree) -> bool:
 
 
 def _holds_nowhere(e: Expression, operation: Operation) -> bool:
-    """Whether no element of a known bool is True in any execution of an operation's frame."""
-    conditions = [c for c in operation.frame.conditions if c.known]
+    """Whether no element of a known bool is True in any execution of an operation's node."""
+    conditions = [c for c in operation.node.conditions if c.known]
 
     def examine(inside: Progressions) -> bool:
         holds = functools.reduce(np.logical_and, _at_points(inside, [*conditions, e]))
         return not holds.any()
 
-    return _in_every_box(operation.frame, examine)
+    return _in_every_box(operation.node, examine)
 
 
 def _is_uniform(meeting: Meeting) -> bool:
@@ -222,7 +222,7 @@ def _is_uniform(meeting: Meeting) -> bool:
         (values,) = _at_points(inside, [mask])
         return bool((values.all(1) | ~values.any(1)).all())
 
-    return _in_every_box(meeting.frame, examine)
+    return _in_every_box(meeting.node, examine)
 
 
 def _at_points(inside: Progressions, bools: Sequence[Expression]) -> list[np.ndarray]:
@@ -234,8 +234,8 @@ def _at_points(inside: Progressions, bools: Sequence[Expression]) -> list[np.nda
     return [addresses.flat(grid, e, e.shape, np.arange(math.prod(e.shape))) for e in bools]
 
 
-def _in_every_box(frame: Frame, examine: Callable[[Progressions], bool]) -> bool:
+def _in_every_box(node: Node, examine: Callable[[Progressions], bool]) -> bool:
     try:
-        return all(periodicity.divided(frame.boxes, examine))
+        return all(periodicity.divided(node.boxes, examine))
     except TooLarge:
         return False

@@ -148,7 +148,7 @@ class RaceFindings:
 
     def _is_divergent(self, spot: Spot) -> bool:
         """Whether not all work-items need come to a spot."""
-        return any(o.frame.region(o.key[1]) is not None for o in self._run.operations(spot))
+        return any(o.node.region(o.key[1]) is not None for o in self._run.operations(spot))
 
     def _may_be_ordered(self, pair: tuple[Spot, Spot]) -> bool:
         """Whether what was seen in lockstep may be no race after all: a matter of flags, or of what was exchanged."""
@@ -247,5 +247,5 @@ class RaceFindings:
         def memory(key: Any) -> Allocation | None:
             return self._run.watch.proofs.place(key).memory if key in operations else None
 
-        dependent = dependence.dependent_updates(root.body, root.plan, loads, memory)
+        dependent = dependence.dependent_updates(root.body, root.facts, loads, memory)
         return any(o.key in dependent for spot in pair for o in self._run.operations(spot))

@@ -10,7 +10,7 @@ from xeemu.ir import control, ops
 from xeemu.ir.program import Op
 from xeemu.knowledge import intervals
 from xeemu.knowledge.access_tree import Key
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Facts
 from xeemu.knowledge.expressions import Expression
 from xeemu.knowledge.intervals import Interval
 
@@ -27,21 +27,21 @@ class Ranges:
 
     def __init__(self) -> None:
         self._found: dict[Key, tuple[Op, list[Interval | None]]] = {}
-        self._written: set[Plan] = set()
+        self._written: set[Facts] = set()
 
     @property
     def operations(self) -> Mapping[Key, tuple[Op, Sequence[Interval | None]]]:
         return self._found
 
-    def look(self, plan: Plan, number: int, op: Op, operands: Sequence[Any]) -> None:
+    def look(self, facts: Facts, number: int, op: Op, operands: Sequence[Any]) -> None:
         """Takes note of an operation as it is carried out symbolically, with what it knows of its operands."""
-        if plan in self._written:
-            self._written.update(plan.inner.get(number, ()))
+        if facts in self._written:
+            self._written.update(facts.inner.get(number, ()))
         elif (name := operation(op)) is not None:
             if op.regions:
-                self._written.update(plan.inner[number])
+                self._written.update(facts.inner[number])
             if (ops.named(name).wraps or ops.named(name).partial) and op.results[0].dtype.kind in "iu":
-                self._note((plan, number), op, operands)
+                self._note((facts, number), op, operands)
 
     def _note(self, key: Key, op: Op, operands: Sequence[Any]) -> None:
         now = [o.interval if isinstance(o, Expression) else None for o in operands]

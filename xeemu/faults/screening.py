@@ -25,7 +25,7 @@ from xeemu.faults.following import Following
 from xeemu.faults.proofs import Spot
 from xeemu.faults.watch import State, Watch
 from xeemu.knowledge.access_tree import Operation
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Facts
 from xeemu.launching.executables import Watched
 from xeemu.launching.preparation import Prepared
 
@@ -118,7 +118,7 @@ class Screening(Observer):
         return {kind: self.state[kind] for kind in ("doubt", "stored", "present")}
 
     def on_access(self, event: Event, chunk: Chunk) -> None:
-        operation = next(iter(self.watch.proofs.operations.get((event.plan, event.number), ())), None)
+        operation = next(iter(self.watch.proofs.operations.get((event.facts, event.number), ())), None)
         if operation is None or not event.lanes.count:
             return
         if operation.key in self.watch.proofs.bounds and event.address.inside is not None:
@@ -135,11 +135,11 @@ class Screening(Observer):
 
     def on_result(self, result: Result, chunk: Chunk) -> None:
         for following, sources in self._sources:
-            if (result.plan, result.number) in sources:
+            if (result.facts, result.number) in sources:
                 self._look_at(result, following)
 
     def on_barrier(self, passage: Passage, chunk: Chunk) -> None:
-        if (passage.plan, passage.number) not in self.watch.barriers or passage.mask is None:
+        if (passage.facts, passage.number) not in self.watch.barriers or passage.mask is None:
             return
         mask = passage.mask.array(chunk)
         reached = mask.reshape(chunk.count if passage.mask.known.varying else 1, -1)
@@ -147,7 +147,7 @@ class Screening(Observer):
         parted = reached.any(1) & ~reached.all(1)
         self._doubt(parted if passage.running is None else parted & passage.running)
 
-    def on_limit(self, plan: Plan, number: int, exceeded: jax.Array, chunk: Chunk) -> None:
+    def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: Chunk) -> None:
         self._doubt(exceeded)
 
     def _doubt(self, wrong: jax.Array) -> None:
@@ -164,7 +164,7 @@ class Screening(Observer):
 
     def _look_at(self, result: Result, following: Following) -> None:
         """Looks whether an operation goes wrong, of which what it is given is right."""
-        number = following.numbers[result.plan, result.number]
+        number = following.numbers[result.facts, result.number]
         values = [_array(as_value(item), self.chunk) for item in result.operands]
         found = _array(as_value(result.results[0]), self.chunk)
         found = jnp.broadcast_to(found, (max(a.shape[0] for a in (*values, found)), *found.shape[1:]))

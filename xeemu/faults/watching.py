@@ -30,7 +30,7 @@ from xeemu.faults.races import CASES, Conflict, User
 from xeemu.faults.watch import Parted, State, Watch
 from xeemu.knowledge import epochs
 from xeemu.knowledge.access_tree import Operation
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Facts
 from xeemu.language.linearity import Allocation
 
 
@@ -116,18 +116,18 @@ class Watching(Observer):
             self._check_races(event, Spot.of(operation), after)
 
     def on_result(self, result: Result, chunk: Chunk) -> None:
-        key = (result.plan, result.number)
+        key = (result.facts, result.number)
         for n, trail in enumerate(self.trails):
             if key in trail.paths.followed:
                 self._put("followed", n, trail.on_result(result, self._found["followed"][n]))
 
-    def on_operation(self, plan: Plan, number: int, running: jax.Array | None, chunk: Chunk) -> None:
-        meeting = self.watch.proofs.meetings.get((plan, number))
+    def on_operation(self, facts: Facts, number: int, running: jax.Array | None, chunk: Chunk) -> None:
+        meeting = self.watch.proofs.meetings.get((facts, number))
         if meeting is not None and not epochs.is_barrier(meeting) and meeting.mask is None:
-            self.on_barrier(Passage(plan, number, None, running), chunk)
+            self.on_barrier(Passage(facts, number, None, running), chunk)
 
     def on_barrier(self, passage: Passage, chunk: Chunk) -> None:
-        key = (passage.plan, passage.number)
+        key = (passage.facts, passage.number)
         meeting = self.watch.proofs.meetings.get(key)
         if meeting is None:
             return
@@ -151,16 +151,16 @@ class Watching(Observer):
         each = [reached[:, first : first + size].all(1) for first in range(0, items, size)]
         return jnp.stack(each, axis=1) if self.watch.parts else functools.reduce(jnp.logical_and, each)[:, None]
 
-    def on_limit(self, plan: Plan, number: int, exceeded: jax.Array, chunk: Chunk) -> None:
-        if (plan, number) in self.watch.loops:
-            loop = self.watch.loops.index((plan, number))
+    def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: Chunk) -> None:
+        if (facts, number) in self.watch.loops:
+            loop = self.watch.loops.index((facts, number))
             self._put("exceeded", loop, self._found["exceeded"][loop] | exceeded)
 
     def _executed(self, event: Event) -> Operation | None:
         """The access of an event; None if no lane takes part, or in a branch that is known never to be taken."""
         if not event.lanes.count:
             return None
-        return next(iter(self.watch.proofs.operations.get((event.plan, event.number), ())), None)
+        return next(iter(self.watch.proofs.operations.get((event.facts, event.number), ())), None)
 
     # Bounds, initialisation, barriers.
 

@@ -1,8 +1,8 @@
 """Access tree: the memory operations and barriers of a program in order, with what is known of where and how often.
 
-Symbolic execution makes it. It consists of *frames*: a frame is a body of the program on one call path, with the
+Symbolic execution makes it. It consists of *nodes*: a node is a body of the program on one call path, with the
 executions that it has: boxes of group ids and loop counters, and conditions on them. What depends on data appears as
-unknown expressions and as frames that are not certain.
+unknown expressions and as nodes that are not certain.
 """
 
 import dataclasses
@@ -16,7 +16,7 @@ import numpy as np
 from xeemu.ir import ops
 from xeemu.ir.program import Op, Region
 from xeemu.knowledge import expressions
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Facts
 from xeemu.knowledge.expressions import Axis, Expression
 from xeemu.knowledge.periodicity import Box
 from xeemu.language import primitives, source
@@ -24,7 +24,7 @@ from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 
 AccessKind = Literal["load", "store", "atomic"]
-Key = tuple[Plan, int]
+Key = tuple[Facts, int]
 """An operation on one call path: the path's analysis, and the operation's number."""
 
 
@@ -44,7 +44,7 @@ class Operation:
     Attributes:
       op: its operation.
       key: names it.
-      frame: the body that it belongs to.
+      node: the body that it belongs to.
       place: where it comes from.
       index: a component for each dimension of the memory.
       mask: its `where`, or None.
@@ -53,7 +53,7 @@ class Operation:
 
     op: Op
     key: Key
-    frame: "Frame"
+    node: "Node"
     place: AccessSite
     index: tuple[Expression, ...]
     mask: Expression | None
@@ -92,7 +92,7 @@ class Operation:
         """Whether it is an atomic addition of the constant 1, also to a compiler, whose old value is not used."""
         if self.name != "add" or self.fetches:
             return False
-        added = self.frame.plan.value(self.op.operands[1 + self.access.rank], len(self.place.memory.shape)).form
+        added = self.node.facts.value(self.op.operands[1 + self.access.rank], len(self.place.memory.shape)).form
         return added is not None and added.constant and bool((added.pattern == 1).all())
 
 
@@ -103,7 +103,7 @@ class Meeting:
     Attributes:
       op: its operation.
       key: names it.
-      frame: the body that it belongs to.
+      node: the body that it belongs to.
       level: of which work-items, `collectives.GROUP` or `SUB_GROUP`; None for a fence, at which nobody waits.
       memories: those whose accesses it orders.
       mask: which work-items reach it, or None for all.
@@ -111,7 +111,7 @@ class Meeting:
 
     op: Op
     key: Key
-    frame: "Frame"
+    node: "Node"
     level: str | None
     memories: tuple[Allocation, ...]
     mask: Expression | None
@@ -121,17 +121,17 @@ Kind = Literal["kernel", "call", "branch", "iteration", "test"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Frame:
+class Node:
     """A body of the program on one call path.
 
     Attributes:
       kind: the kernel itself, a function that it calls, a branch, a loop's body, or a loop's predicate.
       body: its program.
-      plan: its analysis, which names the call path.
+      facts: its analysis, which names the call path.
       boxes: the executions, apart from the conditions; if it is not certain, all that there can be.
       conditions: bool scalars that hold in every execution.
       certain: whether boxes and conditions tell the executions exactly.
-      parent: the frame around it.
+      parent: the node around it.
       number: of the operation in the parent's body that it comes from.
       counted: of an iteration, whether it is of a loop with a constant number of iterations.
       steps: what it does, in order.
@@ -141,14 +141,14 @@ class Frame:
 
     kind: Kind
     body: Region
-    plan: Plan
+    facts: Facts
     boxes: Sequence[Box]
     conditions: tuple[Expression, ...]
     certain: bool
-    parent: "Frame | None" = None
+    parent: "Node | None" = None
     number: int | None = None
     counted: bool = False
-    steps: list["Operation | Meeting | Frame"] = dataclasses.field(default_factory=list)
+    steps: list["Operation | Meeting | Node"] = dataclasses.field(default_factory=list)
     regions: dict[int, Expression] = dataclasses.field(default_factory=dict)
 
     def region(self, number: int) -> tuple[Key, Expression] | None:
@@ -157,27 +157,27 @@ class Frame:
         if begun is None:
             return None if self.parent is None or self.number is None else self.parent.region(self.number)
         mask = self.regions[begun]
-        return None if mask.constant and mask.array.all() else ((self.plan, begun), mask)
+        return None if mask.constant and mask.array.all() else ((self.facts, begun), mask)
 
-    def frames(self) -> Iterator["Frame"]:
-        """This frame and all inside it."""
+    def nodes(self) -> Iterator["Node"]:
+        """This node and all inside it."""
         yield self
         for step in self.steps:
-            if isinstance(step, Frame):
-                yield from step.frames()
+            if isinstance(step, Node):
+                yield from step.nodes()
 
     def operations(self) -> Iterator[Operation]:
-        """The memory operations of this frame and of all inside it."""
+        """The memory operations of this node and of all inside it."""
         for step in self.steps:
             if isinstance(step, Operation):
                 yield step
-            elif isinstance(step, Frame):
+            elif isinstance(step, Node):
                 yield from step.operations()
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class AccessTree:
-    """The frames of a program, and the axes of the group's id.
+    """The nodes of a program, and the axes of the group's id.
 
     Attributes:
       root: the kernel.
@@ -185,7 +185,7 @@ class AccessTree:
       geometry: the sizes of the launch.
     """
 
-    root: Frame
+    root: Node
     groups: tuple[Axis, ...]
     geometry: Geometry
 
@@ -193,14 +193,14 @@ class AccessTree:
     def loops(self) -> Mapping[Key, Op]:
         """The loops that test a predicate and are executed, by their key."""
         return {
-            (f.parent.plan, f.number): f.parent.body.ops[f.number]
-            for f in self.root.frames()
+            (f.parent.facts, f.number): f.parent.body.ops[f.number]
+            for f in self.root.nodes()
             if f.kind == "test" and f.parent is not None and f.number is not None and f.boxes
         }
 
     def meetings(self) -> list[Meeting]:
         """The barriers, fences and group algorithms that are executed."""
-        return [s for f in self.root.frames() if f.boxes for s in f.steps if isinstance(s, Meeting)]
+        return [s for f in self.root.nodes() if f.boxes for s in f.steps if isinstance(s, Meeting)]
 
     def check_ended(self, exceeded: Iterable[bool], limit: int, hint: str) -> None:
         """Refuses a run in which loops, in the order of `loops`, were given up.

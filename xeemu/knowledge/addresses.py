@@ -90,7 +90,7 @@ def elements(operation: Operation, grid: Grid, index: Expression, mask: Expressi
     """
     shape, positions = operation.access.shape, chosen(operation)
     taken = flat(grid, mask, shape, positions)
-    for condition in operation.frame.conditions:
+    for condition in operation.node.conditions:
         taken = taken & flat(grid, condition, (), np.arange(1))
     places = flat(grid, index, shape, positions)
     places, taken = np.broadcast_arrays(places, taken)

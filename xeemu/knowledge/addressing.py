@@ -13,7 +13,7 @@ import numpy as np
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op
 from xeemu.knowledge import forms, intervals, lattices
-from xeemu.knowledge.analysis import Known, Plan
+from xeemu.knowledge.analysis import Facts, Known
 from xeemu.knowledge.forms import Form
 from xeemu.knowledge.intervals import Interval
 
@@ -173,24 +173,24 @@ def of_index(shape: tuple[int, ...], copies: int, indices: Sequence[Index], elem
     return Address(shape, elements, dtype, safe, form, components, _interval(shape, indices), exact)
 
 
-def foreseen(op: Op, plan: Plan, dimensions: int, copies: int = 1) -> Address:
+def foreseen(op: Op, facts: Facts, dimensions: int, copies: int = 1) -> Address:
     """The address of an access, as its operation and the analysis have it.
 
     Args:
       op: the access.
-      plan: what is known of its operands.
+      facts: what is known of its operands.
       dimensions: of the launch.
       copies: of the memory, that lie in one array.
     """
     mask, shape = ops.mask(op), ops.seen_shape(op)
-    elements = left_in(op.attributes["access"].shape, None if mask is None else plan.value(mask, dimensions).form)
-    indices = [_index(plan.value(a, dimensions), a.dtype) for a in ops.indices(op)]
+    elements = left_in(op.attributes["access"].shape, None if mask is None else facts.value(mask, dimensions).form)
+    indices = [_index(facts.value(a, dimensions), a.dtype) for a in ops.indices(op)]
     return of_index(shape, copies, indices, elements)
 
 
-def is_formed(op: Op, plan: Plan) -> bool:
+def is_formed(op: Op, facts: Facts) -> bool:
     """Whether elements of an access lie at places that are known but for where they begin; else they are looked up."""
-    return all(isinstance(a, Constant) or plan.values[a].form is not None for a in ops.indices(op))
+    return all(isinstance(a, Constant) or facts.values[a].form is not None for a in ops.indices(op))
 
 
 def _index(known: Known, dtype: np.dtype) -> Index:

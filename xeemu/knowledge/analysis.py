@@ -60,25 +60,25 @@ def of_array(array: Any, dimensions: int) -> Known:
 
 
 @dataclasses.dataclass(eq=False)
-class Plan:
+class Facts:
     """The analysis of one (sub)program on one call path.
 
     Attributes:
       values: what is known of each value.
       bases: for a value with a form, how its base comes from the bases of its operation's operands; a value that
         is missing is its own base.
-      inner: for each structured operation the plans of its bodies (of `while`: the predicate's, then the body's).
+      inner: for each structured operation the facts of its bodies (of `while`: the predicate's, then the body's).
       places: for each `cond`, for each result that is a memory the numbers of the branch operands that it is the next
         version of (several, if branches reach it in different ways), for others None.
-      facts: what else was found out about the (sub)program, see `fact`.
+      found: what else was found out about the (sub)program, see `fact`.
       constants: what is known of the arrays that were met so far.
     """
 
     values: dict[Value, Known] = dataclasses.field(default_factory=dict)
     bases: dict[Value, BaseRule] = dataclasses.field(default_factory=dict)
-    inner: dict[int, tuple["Plan", ...]] = dataclasses.field(default_factory=dict)
+    inner: dict[int, tuple["Facts", ...]] = dataclasses.field(default_factory=dict)
     places: dict[int, tuple[tuple[int, ...] | None, ...]] = dataclasses.field(default_factory=dict)
-    facts: dict[Any, Any] = dataclasses.field(default_factory=dict, repr=False)
+    found: dict[Any, Any] = dataclasses.field(default_factory=dict, repr=False)
     constants: dict[Constant, Known] = dataclasses.field(default_factory=dict)
 
     def value(self, value: Value, dimensions: int) -> Known:
@@ -91,8 +91,8 @@ class Plan:
             self.constants[value] = of_array(value.array, dimensions)
         return self.constants[value]
 
-    def adopt(self, number: int, op: Op, other: "Plan") -> None:
-        """Takes over what another plan of the same body knows of an operation."""
+    def adopt(self, number: int, op: Op, other: "Facts") -> None:
+        """Takes over what another analysis of the same body knows of an operation."""
         self.values |= {v: other.values[v] for v in op.results}
         self.bases |= {v: other.bases[v] for v in op.results if v in other.bases}
         if number in other.inner:
@@ -100,73 +100,73 @@ class Plan:
         if number in other.places:
             self.places[number] = other.places[number]
 
-    def within(self, number: int, op: Op) -> list[tuple[Region, "Plan"]]:
-        """The bodies of an operation, with their plans."""
+    def within(self, number: int, op: Op) -> list[tuple[Region, "Facts"]]:
+        """The bodies of an operation, with their facts."""
         return list(zip(op.regions, self.inner.get(number, ()), strict=True))
 
 
-def fact(find: Callable[Concatenate[Region, Plan, P], R]) -> Callable[Concatenate[Region, Plan, P], R]:
-    """A function of a (sub)program, its plan and other hashable values that is computed once, and kept in the plan.
+def fact(find: Callable[Concatenate[Region, Facts, P], R]) -> Callable[Concatenate[Region, Facts, P], R]:
+    """A function of a (sub)program, its facts and other hashable values that is computed once, and kept with them.
 
-    What it gives must not be changed, and the plan must be complete.
+    What it gives must not be changed, and the facts must be complete.
     """
 
     @functools.wraps(find)
-    def found(body: Region, plan: Plan, *args: P.args, **kwargs: P.kwargs) -> R:
+    def once(body: Region, facts: Facts, *args: P.args, **kwargs: P.kwargs) -> R:
         key = (find, body, args, tuple(sorted(kwargs.items())))
-        if key not in plan.facts:
-            plan.facts[key] = find(body, plan, *args, **kwargs)
-        result: R = plan.facts[key]
+        if key not in facts.found:
+            facts.found[key] = find(body, facts, *args, **kwargs)
+        result: R = facts.found[key]
         return result
 
-    return found
+    return once
 
 
-def bodies(body: Region, plan: Plan) -> Iterator[tuple[Region, Plan]]:
-    """A (sub)program and its inner ones, with their plans."""
-    yield body, plan
+def bodies(body: Region, facts: Facts) -> Iterator[tuple[Region, Facts]]:
+    """A (sub)program and its inner ones, with their facts."""
+    yield body, facts
     for number, op in enumerate(body.ops):
-        for inner, inner_plan in plan.within(number, op):
-            yield from bodies(inner, inner_plan)
+        for inner, inner_facts in facts.within(number, op):
+            yield from bodies(inner, inner_facts)
 
 
-def executed(body: Region, plan: Plan, dimensions: int) -> Iterator[tuple[Region, Plan]]:
+def executed(body: Region, facts: Facts, dimensions: int) -> Iterator[tuple[Region, Facts]]:
     """The same, but for branches that no group takes."""
-    yield body, plan
+    yield body, facts
     for number, op in enumerate(body.ops):
-        inner, cond = plan.within(number, op), isinstance(control.of(op), control.Cond)
-        only = plan.value(op.operands[0], dimensions).only if cond else None
+        inner, cond = facts.within(number, op), isinstance(control.of(op), control.Cond)
+        only = facts.value(op.operands[0], dimensions).only if cond else None
         for part in inner if only is None else [inner[min(max(only, 0), len(inner) - 1)]]:
             yield from executed(*part, dimensions)
 
 
-def undecided(body: Region, plan: Plan, dimensions: int) -> int:
+def undecided(body: Region, facts: Facts, dimensions: int) -> int:
     """How much is left to find out when a (sub)program and its inner ones run.
 
     Components of indices that are not proved to be within bounds, and branches that only some groups may take.
     """
     accesses = (op for op in body.ops if op.name in ops.ACCESSES)
-    found = branches(body, plan, dimensions, inner=False) + sum(doubted(op, plan, dimensions) for op in accesses)
-    return found + _of_inner(undecided, body, plan, dimensions)
+    found = branches(body, facts, dimensions, inner=False) + sum(doubted(op, facts, dimensions) for op in accesses)
+    return found + _of_inner(undecided, body, facts, dimensions)
 
 
-def branches(body: Region, plan: Plan, dimensions: int, inner: bool = True) -> int:
+def branches(body: Region, facts: Facts, dimensions: int, inner: bool = True) -> int:
     """The number of branches of a (sub)program, and of its inner ones, that only some groups may take."""
     found = 0
     for op in body.ops:
         structure = control.of(op)
-        chosen = plan.value(op.operands[0], dimensions) if isinstance(structure, control.Cond) else None
+        chosen = facts.value(op.operands[0], dimensions) if isinstance(structure, control.Cond) else None
         if isinstance(structure, control.Cond) and chosen is not None and chosen.varying and chosen.only is None:
             found += len(structure.branches)
-    return found + (_of_inner(branches, body, plan, dimensions) if inner else 0)
+    return found + (_of_inner(branches, body, facts, dimensions) if inner else 0)
 
 
-def _of_inner(count: Callable[[Region, Plan, int], int], body: Region, plan: Plan, dimensions: int) -> int:
-    parts = (part for number, op in enumerate(body.ops) for part in plan.within(number, op))
-    return sum(count(inner, inner_plan, dimensions) for inner, inner_plan in parts)
+def _of_inner(count: Callable[[Region, Facts, int], int], body: Region, facts: Facts, dimensions: int) -> int:
+    parts = (part for number, op in enumerate(body.ops) for part in facts.within(number, op))
+    return sum(count(inner, inner_facts, dimensions) for inner, inner_facts in parts)
 
 
-def doubted(op: Op, plan: Plan, dimensions: int) -> int:
+def doubted(op: Op, facts: Facts, dimensions: int) -> int:
     """How many components of an access's index are not proved to be within bounds."""
     each = zip(ops.indices(op), ops.seen_shape(op), strict=True)
-    return sum(not intervals.within(plan.value(a, dimensions).interval, (0, n - 1)) for a, n in each)
+    return sum(not intervals.within(facts.value(a, dimensions).interval, (0, n - 1)) for a, n in each)

@@ -13,7 +13,7 @@ import numpy as np
 from xeemu.ir import control
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import constant_folding, forms, intervals
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Facts
 from xeemu.knowledge.intervals import Interval
 
 _MOST = 16
@@ -51,19 +51,19 @@ class Reader:
 
     Attributes:
       body: the program.
-      plan: its analysis.
+      facts: its analysis.
       dimensions: of the nd-range.
       made: for each value the number of the operation that it is a result of.
     """
 
     body: Region
-    plan: Plan
+    facts: Facts
     dimensions: int
     made: Mapping[Any, int]
 
     @classmethod
-    def of_body(cls, body: Region, plan: Plan, dimensions: int) -> "Reader":
-        return cls(body, plan, dimensions, {v: n for n, e in enumerate(body.ops) for v in e.results})
+    def of_body(cls, body: Region, facts: Facts, dimensions: int) -> "Reader":
+        return cls(body, facts, dimensions, {v: n for n, e in enumerate(body.ops) for v in e.results})
 
     def fields(self, value: Value) -> Iterator[Field]:
         """An integer as a field of itself, of the value that it is computed from, and so on."""
@@ -77,11 +77,11 @@ class Reader:
 
     def known(self, value: Value) -> np.ndarray | None:
         """What is known before the program runs: int64."""
-        form = self.plan.value(value, self.dimensions).form
+        form = self.facts.value(value, self.dimensions).form
         return form.pattern if form is not None and form.constant else None
 
     def interval(self, value: Value) -> Interval | None:
-        return self.plan.value(value, self.dimensions).interval
+        return self.facts.value(value, self.dimensions).interval
 
     def _single(self, value: Value) -> int | None:
         pattern = self.known(value)
@@ -106,7 +106,7 @@ class Reader:
 
     def _part_of_call(self, number: int, body: Region, value: Value) -> Field | None:
         """Which field of an operand the result of a function is."""
-        op, inner = self.body.ops[number], Reader.of_body(body, self.plan.inner[number][0], self.dimensions)
+        op, inner = self.body.ops[number], Reader.of_body(body, self.facts.inner[number][0], self.dimensions)
         given = dict(zip(body.inputs, op.operands, strict=True))
         fields = inner.fields(body.outputs[list(op.results).index(value)])
         found = next((f for f in fields if f.value in given), None)

@@ -82,7 +82,7 @@ def all_keep_apart(operations: Sequence[Operation], tree: AccessTree, clocks: Cl
 
 def _is_paced(operations: Sequence[Operation], clocks: Clocks, loop: Axis) -> bool:
     """Whether a barrier of the work-group ends each iteration of a loop, for those of some accesses that it holds."""
-    return all(clocks.group[o].steps.get(loop) for o in operations if any(loop in box for box in o.frame.boxes))
+    return all(clocks.group[o].steps.get(loop) for o in operations if any(loop in box for box in o.node.boxes))
 
 
 def _far_apart(pair: Pair) -> bool:
@@ -224,7 +224,7 @@ def _is_lattice_apart(operations: Sequence[Operation], tree: AccessTree) -> bool
 def _lattices(operation: Operation, tree: AccessTree) -> list[tuple[Box, _Lattice | None]]:
     """For each box of an access what its groups do; None where that is not regular."""
     index, mask = addresses.linear_index(operation), addresses.possible(operation, tree)
-    conditions = [c for c in operation.frame.conditions if c.known]
+    conditions = [c for c in operation.node.conditions if c.known]
 
     def examine(inside: Progressions) -> tuple[Box, _Lattice | None]:
         steps, still = inside.of(index), [inside.of(e) for e in (mask, *conditions)]
@@ -237,12 +237,12 @@ def _lattices(operation: Operation, tree: AccessTree) -> list[tuple[Box, _Lattic
                 return inside.box, None
             region[axis] = np.arange(indices.start, indices.start + min(period, len(indices)))
             shifts.append((int(growth[0]), -(-len(indices) // period)))
-        there = dataclasses.replace(operation, frame=dataclasses.replace(operation.frame, boxes=[inside.box]))
+        there = dataclasses.replace(operation, node=dataclasses.replace(operation.node, boxes=[inside.box]))
         executed = instances.of_operation(there, tree, region, (), False)
         periods = tuple(len(first) for first in region.values())
         return inside.box, _Lattice(executed.element, executed.group, periods, tuple(shifts))
 
-    parts = periodicity.divided(operation.frame.boxes, examine)
+    parts = periodicity.divided(operation.node.boxes, examine)
     return [(box, lattice) for box, lattice in parts if lattice is None or len(lattice.element)]
 
 

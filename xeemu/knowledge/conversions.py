@@ -10,14 +10,14 @@ from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.ir.table import Kind
 from xeemu.knowledge import intervals
-from xeemu.knowledge.analysis import Known, Plan
+from xeemu.knowledge.analysis import Facts, Known
 from xeemu.language import operands, primitives, source, user_calls
 from xeemu.language.program import Program
 
 _WIDE = 8
 
 
-def check(program: Program, plan: Plan) -> None:
+def check(program: Program, facts: Facts) -> None:
     """Checks all stores of a program.
 
     Raises:
@@ -26,8 +26,8 @@ def check(program: Program, plan: Plan) -> None:
     # A Python scalar has passed the launch only if it fits 32 bits.
     inputs = [v.dtype.itemsize == _WIDE and not v.weak_type for v in program.body.inputs]
     memories = zip(program.arguments, program.body.inputs, strict=True)
-    names = {plan.values[v]: memory.name for memory, v in memories if memory}
-    _Check(program, names).body(program.body, plan, inputs)
+    names = {facts.values[v]: memory.name for memory, v in memories if memory}
+    _Check(program, names).body(program.body, facts, inputs)
 
 
 class _Check:
@@ -37,11 +37,11 @@ class _Check:
         self._program = program
         self._names = names  # of memories, all versions of which share one `Known`
 
-    def body(self, body: Region, plan: Plan, inputs: list[bool]) -> list[bool]:
+    def body(self, body: Region, facts: Facts, inputs: list[bool]) -> list[bool]:
         genuine: dict[Value, bool] = dict(zip(body.taken, inputs, strict=True))
         for number, op in enumerate(body.ops):
             given = [self._genuine(genuine, a) for a in op.used]
-            results = self._op(plan, number, op, given)
+            results = self._op(facts, number, op, given)
             genuine |= dict(zip(op.results, results, strict=True))
         return [self._genuine(genuine, a) for a in body.outputs]
 
@@ -50,30 +50,30 @@ class _Check:
             return _beyond_32_bits(value.array)
         return genuine[value]
 
-    def _op(self, plan: Plan, number: int, op: Op, given: list[bool]) -> list[bool]:
+    def _op(self, facts: Facts, number: int, op: Op, given: list[bool]) -> list[bool]:
         match control.of(op):
             case control.Call(body):
-                return self.body(body, plan.inner[number][0], given)
+                return self.body(body, facts.inner[number][0], given)
             case control.Cond(branches):
-                inner = plan.inner[number]
+                inner = facts.inner[number]
                 each = enumerate(zip(branches, inner, strict=True))
                 results = [self.body(b, p, control.given(op, given, k)) for k, (b, p) in each]
                 return [any(alternatives) for alternatives in zip(*results, strict=True)]
             case control.Scan() as scan:
-                return self._loop(scan.body, plan.inner[number][0], given, scan.carries)
+                return self._loop(scan.body, facts.inner[number][0], given, scan.carries)
             case control.While() as loop:
                 inside = control.given(op, given, 1)
-                return self._loop(loop.body, plan.inner[number][1], inside, len(loop.body.inputs))
+                return self._loop(loop.body, facts.inner[number][1], inside, len(loop.body.inputs))
         if op.name == ops.ALLOCATE:
-            self._names[plan.values[op.results[0]]] = op.attributes["name"]
+            self._names[facts.values[op.results[0]]] = op.attributes["name"]
         if op.name in ops.ACCESSES:
-            self._store(plan, op, given)
+            self._store(facts, op, given)
         return [v.dtype.itemsize == _WIDE and self._makes(op, given) for v in op.results]
 
-    def _loop(self, body: Region, plan: Plan, given: list[bool], carries: int) -> list[bool]:
+    def _loop(self, body: Region, facts: Facts, given: list[bool], carries: int) -> list[bool]:
         first, last = len(body.seen), len(body.seen) + carries
         while True:
-            results = self.body(body, plan, given)
+            results = self.body(body, facts, given)
             carried = [a or b for a, b in zip(given[first:last], results, strict=False)]
             if carried == given[first:last]:
                 return results
@@ -91,7 +91,7 @@ class _Check:
             return user_calls.asks_for_dtype(op)
         return any(given)
 
-    def _store(self, plan: Plan, op: Op, given: list[bool]) -> None:
+    def _store(self, facts: Facts, op: Op, given: list[bool]) -> None:
         access: primitives.Access = op.attributes["access"]
         dtype = op.operands[0].dtype
         # The mask is bool and stands before what a masked-out load gives, or at the end.
@@ -99,13 +99,13 @@ class _Check:
         for value, genuine in zip(op.operands[first:], given[first:], strict=True):
             if value.dtype.kind == "b" and access.masked:
                 continue
-            if value.dtype == dtype or not self._may_lose(plan, value, genuine, dtype):
+            if value.dtype == dtype or not self._may_lose(facts, value, genuine, dtype):
                 continue
-            name = self._names[plan.value(op.operands[0], 0)]
+            name = self._names[facts.value(op.operands[0], 0)]
             raise source.kernel_error(operands.lossy(value.dtype, dtype, name), source.of_op(op))
 
-    def _may_lose(self, plan: Plan, value: Value, genuine: bool, dtype: np.dtype) -> bool:
-        interval = plan.value(value, len(self._program.geometry.group_range)).interval
+    def _may_lose(self, facts: Facts, value: Value, genuine: bool, dtype: np.dtype) -> bool:
+        interval = facts.value(value, len(self._program.geometry.group_range)).interval
         if intervals.within(interval, intervals.of_dtype(dtype)) and interval != intervals.of_dtype(value.dtype):
             return False
         return genuine or value.dtype.itemsize < _WIDE

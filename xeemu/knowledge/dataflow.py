@@ -12,7 +12,7 @@ import numpy as np
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import analysis, floor_division, forms, induction, intervals
-from xeemu.knowledge.analysis import Known, Plan
+from xeemu.knowledge.analysis import Facts, Known
 from xeemu.knowledge.forms import BaseRule, Form
 from xeemu.knowledge.intervals import Interval
 from xeemu.language.geometry import Geometry
@@ -22,12 +22,12 @@ from xeemu.language.program import Program
 _PATIENCE = 3
 
 
-def analyse(program: Program, rows: range | None = None, invariant: Set[Value] = frozenset()) -> Plan:
-    """The plan of a whole program.
+def analyse(program: Program, rows: range | None = None, invariant: Set[Value] = frozenset()) -> Facts:
+    """The facts of a whole program.
 
     Args:
       program: the program.
-      rows: the rows of the group range, along its first dimension, that the plan is for; None for all.
+      rows: the rows of the group range, along its first dimension, that they are for; None for all.
       invariant: local memories that all groups are taken to fill alike (see `group_invariant_memory`).
     """
     dataflow = _Dataflow(program.geometry, range(program.geometry.group_range[0]) if rows is None else rows, invariant)
@@ -61,53 +61,53 @@ class _Dataflow:
     def dimensions(self) -> int:
         return len(self.geometry.group_range)
 
-    def body(self, body: Region, inputs: Sequence[Known], before: Plan | None = None) -> Plan:
-        """The plan of a (sub)program; `before` is one for other inputs, of which holds what does not depend on them."""
-        plan = Plan()
-        plan.values |= dict(zip(body.taken, inputs, strict=True))
+    def body(self, body: Region, inputs: Sequence[Known], before: Facts | None = None) -> Facts:
+        """The facts of a (sub)program; `before` are those for other inputs, of which some hold for these too."""
+        facts = Facts()
+        facts.values |= dict(zip(body.taken, inputs, strict=True))
         if before is not None:
-            plan.constants |= before.constants
+            facts.constants |= before.constants
         for number, op in enumerate(body.ops):
-            operands = [plan.value(a, self.dimensions) for a in op.used]
+            operands = [facts.value(a, self.dimensions) for a in op.used]
             if before is not None and self._is_same(operands, before, op):
-                plan.adopt(number, op, before)
+                facts.adopt(number, op, before)
             else:
-                results = self._op(plan, number, op, operands, body)
-                plan.values |= dict(zip(op.results, results, strict=True))
-        return plan
+                results = self._op(facts, number, op, operands, body)
+                facts.values |= dict(zip(op.results, results, strict=True))
+        return facts
 
-    def _is_same(self, operands: Sequence[Known], before: Plan, op: Op) -> bool:
-        """Whether an operation had the very same operands in another plan."""
+    def _is_same(self, operands: Sequence[Known], before: Facts, op: Op) -> bool:
+        """Whether an operation had the very same operands in another analysis."""
         return all(o is before.value(a, self.dimensions) for o, a in zip(operands, op.used, strict=True))
 
-    def outputs(self, body: Region, plan: Plan) -> list[Known]:
-        return [plan.value(a, self.dimensions) for a in body.outputs]
+    def outputs(self, body: Region, facts: Facts) -> list[Known]:
+        return [facts.value(a, self.dimensions) for a in body.outputs]
 
-    def _op(self, plan: Plan, number: int, op: Op, operands: list[Known], body: Region) -> list[Known]:
+    def _op(self, facts: Facts, number: int, op: Op, operands: list[Known], body: Region) -> list[Known]:
         if op.name in ops.LANGUAGE:
-            return self._language(plan, op, operands)
+            return self._language(facts, op, operands)
         match control.of(op):
             case control.Call(called):
-                plan.inner[number] = (inner := self.body(called, operands),)
+                facts.inner[number] = (inner := self.body(called, operands),)
                 outputs = self.outputs(called, inner)
-                return [self._rounded_down(plan, body, op, outputs[0])] if len(outputs) == 1 else outputs
+                return [self._rounded_down(facts, body, op, outputs[0])] if len(outputs) == 1 else outputs
             case control.Cond():
-                return self._cond(plan, number, op, operands)
+                return self._cond(facts, number, op, operands)
             case control.Scan() as scan:
-                return self._scan(plan, number, op, scan, operands)
+                return self._scan(facts, number, op, scan, operands)
             case control.While() as loop:
-                return self._while(plan, number, op, loop, operands)
-        results = self._operation(plan, op, operands)
-        return [self._rounded_down(plan, body, op, results[0])] if op.name == "select_n" else results
+                return self._while(facts, number, op, loop, operands)
+        results = self._operation(facts, op, operands)
+        return [self._rounded_down(facts, body, op, results[0])] if op.name == "select_n" else results
 
-    def _rounded_down(self, plan: Plan, body: Region, op: Op, result: Known) -> Known:
+    def _rounded_down(self, facts: Facts, body: Region, op: Op, result: Known) -> Known:
         """What a choice gives, of which more is known where it rounds down a quotient that needs no rounding."""
-        division = floor_division.natural(op.results[0], body.made, lambda v: plan.value(v, self.dimensions).interval)
+        division = floor_division.natural(op.results[0], body.made, lambda v: facts.value(v, self.dimensions).interval)
         if division is None:
             return result
-        return dataclasses.replace(result, interval=plan.values[division.results[0]].interval)
+        return dataclasses.replace(result, interval=facts.values[division.results[0]].interval)
 
-    def _operation(self, plan: Plan, op: Op, operands: list[Known]) -> list[Known]:
+    def _operation(self, facts: Facts, op: Op, operands: list[Known]) -> list[Known]:
         varying = any(o.varying for o in operands)
         if len(op.results) != 1:
             return [_unknown(v, varying, self.dimensions) for v in op.results]
@@ -123,7 +123,7 @@ class _Dataflow:
         elif form is None and fits and exact is not None and exact[0] == exact[1]:
             form, rule = forms.constant(np.full(out.shape, exact[0]), self.dimensions), None
         if form is not None and rule is not None:
-            plan.bases[op.results[0]] = rule
+            facts.bases[op.results[0]] = rule
         value = Known(varying, exact if fits else dtype_interval, form)
         return [_own_base(value, out, self.dimensions)]
 
@@ -135,7 +135,7 @@ class _Dataflow:
         folded = all(o.form is not None and o.form.constant for o in operands)
         return result if result is not None and (fits or folded) else (None, None)
 
-    def _language(self, plan: Plan, op: Op, operands: list[Known]) -> list[Known]:
+    def _language(self, facts: Facts, op: Op, operands: list[Known]) -> list[Known]:
         p, dimensions = op.attributes, self.dimensions
         if op.name == ops.LOCAL_ID:
             return [analysis.of_array(self.geometry.local_ids(p["dim"]), dimensions)]
@@ -146,7 +146,7 @@ class _Dataflow:
         if op.name == ops.COLLECTIVE:
             return [_unknown(op.results[0], any(o.varying for o in operands), dimensions)]
         if op.name == ops.UNIFORM:
-            return [self._uniform(plan, op, operands)]
+            return [self._uniform(facts, op, operands)]
         if op.name == ops.REGION:
             return []
         if op.name in ops.ORDERING:
@@ -166,7 +166,7 @@ class _Dataflow:
         values = [dataclasses.replace(loaded, varying=True, form=None)] if p["fetch"] else []
         return [loaded] if p["op"] == "load" else [*values, memory]
 
-    def _uniform(self, plan: Plan, op: Op, operands: list[Known]) -> Known:
+    def _uniform(self, facts: Facts, op: Op, operands: list[Known]) -> Known:
         """What a group has alike of its work-items' values; their greatest one keeps a form."""
         x, out = operands[0], op.results[0]
         sizes = zip(self.geometry.global_range, self.geometry.local_range, strict=True)
@@ -175,7 +175,7 @@ class _Dataflow:
             varying = partial or any(o.varying for o in operands)
             return _own_base(Known(varying, x.interval), out, self.dimensions)
         form = dataclasses.replace(x.form, pattern=x.form.pattern.max())
-        plan.bases[op.results[0]] = lambda bases: bases[0]
+        facts.bases[op.results[0]] = lambda bases: bases[0]
         interval = intervals.of_array(form.pattern) if form.constant else x.interval
         return _own_base(Known(x.varying, interval, form), out, self.dimensions)
 
@@ -188,13 +188,13 @@ class _Dataflow:
             return analysis.of_array(np.full((), ids.start, np.int64), len(counts))
         return Known(True, (ids.start, ids.stop - 1), Form(False, steps, np.zeros((), np.int64)))
 
-    def _cond(self, plan: Plan, number: int, op: Op, operands: list[Known]) -> list[Known]:
+    def _cond(self, facts: Facts, number: int, op: Op, operands: list[Known]) -> list[Known]:
         *seen, chosen = operands
-        plan.inner[number] = tuple(
+        facts.inner[number] = tuple(
             self.body(branch, control.given(op, operands, k)) for k, branch in enumerate(op.regions)
         )
-        outputs = [self.outputs(b, p) for b, p in zip(op.regions, plan.inner[number], strict=True)]
-        plan.places[number] = tuple(
+        outputs = [self.outputs(b, p) for b, p in zip(op.regions, facts.inner[number], strict=True)]
+        facts.places[number] = tuple(
             tuple(k for k, known in enumerate(seen) if known is v) if v.space else None for v in outputs[0]
         )
         return [self._chosen(alternatives, chosen.varying) for alternatives in zip(*outputs, strict=True)]
@@ -214,13 +214,13 @@ class _Dataflow:
         varying = a.varying or b.varying
         return Known(varying, intervals.join(a.interval, b.interval), forms.join(a.form, b.form))
 
-    def _scan(self, plan: Plan, number: int, op: Op, scan: control.Scan, operands: list[Known]) -> list[Known]:
+    def _scan(self, facts: Facts, number: int, op: Op, scan: control.Scan, operands: list[Known]) -> list[Known]:
         seen, given = operands[: len(op.seen)], operands[len(op.seen) :]
         carries, rows = given[: scan.carries], given[scan.carries :]
         elements = [self._element(x, v) for x, v in zip(rows, scan.body.inputs[scan.carries :], strict=True)]
         trips = (0, max(scan.length - 1, 0))
         inner, carried = self._loop(scan.body, seen, carries, elements, trips)
-        plan.inner[number] = (inner,)
+        facts.inner[number] = (inner,)
         stacked = self.outputs(scan.body, inner)[scan.carries :]
         counted = self._counters(scan.body, carries, (scan.length, scan.length))
         return _counted(carried, counted) + [Known(v.varying, v.interval) for v in stacked]
@@ -228,7 +228,7 @@ class _Dataflow:
     def _element(self, x: Known, like: Value) -> Known:
         return _own_base(Known(x.varying, x.interval), like, self.dimensions)
 
-    def _while(self, plan: Plan, number: int, op: Op, loop: control.While, operands: list[Known]) -> list[Known]:
+    def _while(self, facts: Facts, number: int, op: Op, loop: control.While, operands: list[Known]) -> list[Known]:
         carries = operands[len(op.seen) :]
         tested, seen = (control.seen(op, operands, k) for k in (0, 1))
         trips = self._trips(loop, tested, carries)
@@ -241,10 +241,10 @@ class _Dataflow:
         if self.outputs(loop.predicate, predicate)[0].varying:
             inner, carried = self._varying_loop(loop, seen, carried)
             predicate = self.body(loop.predicate, [*tested, *carried])
-        plan.inner[number] = (predicate, inner)
+        facts.inner[number] = (predicate, inner)
         return carried
 
-    def _varying_loop(self, loop: control.While, seen: list[Known], carries: list[Known]) -> tuple[Plan, list[Known]]:
+    def _varying_loop(self, loop: control.While, seen: list[Known], carries: list[Known]) -> tuple[Facts, list[Known]]:
         """A loop that some groups leave earlier: whatever it changes differs between groups."""
         inputs = loop.body.inputs
         changed = [v is not out for v, out in zip(inputs, loop.body.outputs, strict=True)]
@@ -261,19 +261,19 @@ class _Dataflow:
         carries: list[Known],
         elements: list[Known],
         trips: Interval | None,
-    ) -> tuple[Plan, list[Known]]:
-        """The plan of a loop's body and what is known of its carries at the start of every iteration and at the end."""
+    ) -> tuple[Facts, list[Known]]:
+        """The facts of a loop's body, and what is known of its carries as each iteration starts and at the end."""
         counters = self._counters(body, carries, trips) if trips else {}
         entry = _counted(carries, counters)
         # Each round settles a carry at least, or tells the next one of a change; each is told three times at most.
-        plan: Plan | None = None
+        facts: Facts | None = None
         for attempt in range(_PATIENCE + 3 * len(carries) + 2):
-            plan = self.body(body, [*seen, *entry, *elements], plan)
-            after = self.outputs(body, plan)[: len(carries)]
+            facts = self.body(body, [*seen, *entry, *elements], facts)
+            after = self.outputs(body, facts)[: len(carries)]
             joined = [self._join(a, b) for a, b in zip(entry, after, strict=True)]
             joined = _counted(joined, counters)
             if all(_settled(a, b) for a, b in zip(entry, joined, strict=True)):
-                return plan, entry
+                return facts, entry
             inputs = body.inputs[: len(carries)]
             if attempt >= _PATIENCE:
                 joined = [_widened(a, b, out, attempt) for a, b, out in zip(entry, joined, inputs, strict=True)]

@@ -6,46 +6,46 @@ from typing import Any
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge.access_tree import Key
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Facts
 from xeemu.language.linearity import Allocation
 
 Find = Callable[[Key], Allocation | None]
 
 
-def dependent_updates(body: Region, plan: Plan, loads: Iterable[Key], memory: Find) -> frozenset[Key]:
+def dependent_updates(body: Region, facts: Facts, loads: Iterable[Key], memory: Find) -> frozenset[Key]:
     """The stores and atomic operations whose values follow from some loads, also through memory.
 
     Args:
       body: the program.
-      plan: its analysis.
+      facts: its analysis.
       loads: the loads, by their key.
       memory: the memory of an access; None if it is never executed.
     """
     walk = _Walk(frozenset(loads), memory)
-    while walk.grows(body, plan):
+    while walk.grows(body, facts):
         pass
     return frozenset(walk.updates)
 
 
-def steered_accesses(body: Region, plan: Plan, loads: Iterable[Key], memory: Find) -> frozenset[Key]:
+def steered_accesses(body: Region, facts: Facts, loads: Iterable[Key], memory: Find) -> frozenset[Key]:
     """The accesses whose index or mask, or whether they are executed at all, follows from some loads.
 
     Args: as for `dependent_updates`.
     """
     walk = _Walk(frozenset(loads), memory)
-    while walk.grows(body, plan):
+    while walk.grows(body, facts):
         pass
     return frozenset(walk.steered)
 
 
-def _accesses(body: Region, plan: Plan) -> set[Key]:
+def _accesses(body: Region, facts: Facts) -> set[Key]:
     """The accesses of a (sub)program and its inner ones."""
     found: set[Key] = set()
     for number, op in enumerate(body.ops):
         if op.name in ops.ACCESSES:
-            found.add((plan, number))
+            found.add((facts, number))
         elif inner := op.regions:
-            found = found.union(*map(_accesses, inner, plan.inner[number]))
+            found = found.union(*map(_accesses, inner, facts.inner[number]))
     return found
 
 
@@ -54,38 +54,38 @@ class _Walk:
 
     def __init__(self, loads: frozenset[Key], memory: Find):
         self.loads, self.memory = loads, memory
-        self.values: set[tuple[Plan, Any]] = set()
+        self.values: set[tuple[Facts, Any]] = set()
         self.memories: set[Allocation] = set()
         self.updates: set[Key] = set()
         self.steered: set[Key] = set()
 
-    def grows(self, body: Region, plan: Plan) -> bool:
+    def grows(self, body: Region, facts: Facts) -> bool:
         before = self._size
-        self._body(body, plan)
+        self._body(body, facts)
         return self._size > before
 
     @property
     def _size(self) -> int:
         return len(self.values) + len(self.memories) + len(self.updates)
 
-    def _depends(self, plan: Plan, value: Value) -> bool:
-        return not isinstance(value, Constant) and (plan, value) in self.values
+    def _depends(self, facts: Facts, value: Value) -> bool:
+        return not isinstance(value, Constant) and (facts, value) in self.values
 
-    def _body(self, body: Region, plan: Plan) -> None:
+    def _body(self, body: Region, facts: Facts) -> None:
         for number, op in enumerate(body.ops):
             if op.name in ops.ACCESSES:
-                self._access(plan, number, op)
+                self._access(facts, number, op)
             elif op.regions:
-                self._structure(plan, number, op)
-            elif any(self._depends(plan, a) for a in op.used):
-                self.values |= {(plan, v) for v in op.results}
+                self._structure(facts, number, op)
+            elif any(self._depends(facts, a) for a in op.used):
+                self.values |= {(facts, v) for v in op.results}
 
-    def _access(self, plan: Plan, number: int, op: Op) -> None:
-        key, operands = (plan, number), op.operands[1:]
+    def _access(self, facts: Facts, number: int, op: Op) -> None:
+        key, operands = (facts, number), op.operands[1:]
         memory, operation = self.memory(key), ops.operation(op)
-        depends = any(self._depends(plan, a) for a in operands)
+        depends = any(self._depends(facts, a) for a in operands)
         mask = ops.mask(op)
-        if any(self._depends(plan, a) for a in (*ops.indices(op), *([] if mask is None else [mask]))):
+        if any(self._depends(facts, a) for a in (*ops.indices(op), *([] if mask is None else [mask]))):
             self.steered.add(key)
         if operation != "load" and depends:
             self.updates.add(key)
@@ -93,31 +93,31 @@ class _Walk:
                 self.memories.add(memory)
         reads = operation == "load" or bool(op.attributes.get("fetch"))
         if reads and (depends or key in self.loads or memory in self.memories):
-            self.values |= {(plan, v) for v in op.results[:1]}
+            self.values |= {(facts, v) for v in op.results[:1]}
 
-    def _structure(self, plan: Plan, number: int, op: Op) -> None:
+    def _structure(self, facts: Facts, number: int, op: Op) -> None:
         structure = control.of(op)
         decided = False
-        for k, (inner, inside) in enumerate(zip(op.regions, plan.inner[number], strict=True)):
+        for k, (inner, inside) in enumerate(zip(op.regions, facts.inner[number], strict=True)):
             given = control.given(op, op.used, k)
             self.values |= {
-                (inside, v) for value, v in zip(given, inner.taken, strict=True) if self._depends(plan, value)
+                (inside, v) for value, v in zip(given, inner.taken, strict=True) if self._depends(facts, value)
             }
             self._body(inner, inside)
             if isinstance(structure, control.While) and k == 0:
                 decided = self._depends(inside, inner.outputs[0])
                 continue
-            self._results(plan, op, inner, inside)
+            self._results(facts, op, inner, inside)
             carried = control.carried(structure, inner)
             self.values |= {
                 (inside, v) for v, out in zip(carried, inner.outputs, strict=False) if self._depends(inside, out)
             }
         if isinstance(structure, control.Cond):
-            decided = self._depends(plan, op.operands[0])
+            decided = self._depends(facts, op.operands[0])
         if decided:
-            self.values |= {(plan, v) for v in op.results}
-            self.steered = self.steered.union(*map(_accesses, op.regions, plan.inner[number]))
+            self.values |= {(facts, v) for v in op.results}
+            self.steered = self.steered.union(*map(_accesses, op.regions, facts.inner[number]))
 
-    def _results(self, plan: Plan, op: Op, inner: Region, inside: Plan) -> None:
+    def _results(self, facts: Facts, op: Op, inner: Region, inside: Facts) -> None:
         pairs = zip(op.results, inner.outputs, strict=True)
-        self.values |= {(plan, v) for v, out in pairs if self._depends(inside, out)}
+        self.values |= {(facts, v) for v, out in pairs if self._depends(inside, out)}

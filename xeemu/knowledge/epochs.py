@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from xeemu.ir import ops
-from xeemu.knowledge.access_tree import AccessTree, Frame, Meeting, Operation
+from xeemu.knowledge.access_tree import AccessTree, Meeting, Node, Operation
 from xeemu.knowledge.expressions import Axis
 from xeemu.language.collectives import GROUP
 from xeemu.language.linearity import Allocation
 
-Step = Operation | Meeting | Frame
+Step = Operation | Meeting | Node
 Pair = tuple[Operation, Operation]
 Live = Mapping[Allocation, frozenset[Operation]]
 
@@ -46,7 +46,7 @@ class Clock:
 
 def times(tree: AccessTree) -> dict[Operation, Clock]:
     """The position of each access in the order in which the kernel executes them."""
-    return _clocks(tree.root, lambda step: isinstance(step, Operation), lambda frame: True)
+    return _clocks(tree.root, lambda step: isinstance(step, Operation), lambda node: True)
 
 
 def epochs(tree: AccessTree, memory: Allocation, sub_groups: bool) -> dict[Operation, Clock]:
@@ -93,51 +93,51 @@ def is_passed_by_all(meeting: Meeting) -> bool:
     return meeting.mask is None or (meeting.mask.constant and bool(meeting.mask.array.all()))
 
 
-def own_axes(frame: Frame) -> tuple[Axis, ...]:
-    """The axes of a frame that the frame around it has not."""
-    outer = frame.parent.boxes[0] if frame.parent and frame.parent.boxes else {}
-    return tuple(axis for axis in frame.boxes[0] if axis not in outer) if frame.boxes else ()
+def own_axes(node: Node) -> tuple[Axis, ...]:
+    """The axes of a node that the node around it has not."""
+    outer = node.parent.boxes[0] if node.parent and node.parent.boxes else {}
+    return tuple(axis for axis in node.boxes[0] if axis not in outer) if node.boxes else ()
 
 
-def is_loop(frame: Frame) -> bool:
-    """Whether a frame may be executed several times for one execution of the frame around it."""
-    return frame.kind == "iteration" and (bool(own_axes(frame)) or not (frame.certain or frame.counted))
+def is_loop(node: Node) -> bool:
+    """Whether a node may be executed several times for one execution of the node around it."""
+    return node.kind == "iteration" and (bool(own_axes(node)) or not (node.certain or node.counted))
 
 
-def _is_always_executed(frame: Frame) -> bool:
-    """Whether each execution of the frame around it executes a frame, at all indices of its own axes."""
-    outer = frame.parent
+def _is_always_executed(node: Node) -> bool:
+    """Whether each execution of the node around it executes a node, at all indices of its own axes."""
+    outer = node.parent
     if outer is None:
         return True
-    if not frame.certain or frame.conditions != outer.conditions or len(frame.boxes) != len(outer.boxes):
+    if not node.certain or node.conditions != outer.conditions or len(node.boxes) != len(outer.boxes):
         return False
-    own = {axis: range(axis.size) for axis in own_axes(frame)}
-    return all({**around, **own} == dict(box) for around, box in zip(outer.boxes, frame.boxes, strict=True))
+    own = {axis: range(axis.size) for axis in own_axes(node)}
+    return all({**around, **own} == dict(box) for around, box in zip(outer.boxes, node.boxes, strict=True))
 
 
 # --- Clocks ---
 
 
-def _clocks(root: Frame, ticks: Callable[[Step], bool], counts: Callable[[Frame], bool]) -> dict[Operation, Clock]:
-    """The ticks before each operation, in frames that count.
+def _clocks(root: Node, ticks: Callable[[Step], bool], counts: Callable[[Node], bool]) -> dict[Operation, Clock]:
+    """The ticks before each operation, in nodes that count.
 
     Of a loop whose iterations tick differently often, every iteration counts like the longest.
     """
     found: dict[Operation, Clock] = {}
 
     @functools.cache
-    def length(frame: Frame) -> int:
-        """Ticks of one execution of a frame's body."""
+    def length(node: Node) -> int:
+        """Ticks of one execution of a node's body."""
         total = 0
-        for part in _parts(frame.steps):
+        for part in _parts(node.steps):
             if isinstance(part, tuple):
                 total += sum(_turns(f) * length(f) for f in part) if all(map(counts, part)) else 0
             else:
                 total += ticks(part)
         return total
 
-    def visit(frame: Frame, offset: int, steps: Mapping[Axis, int], counting: bool) -> None:
-        for part in _parts(frame.steps):
+    def visit(node: Node, offset: int, steps: Mapping[Axis, int], counting: bool) -> None:
+        for part in _parts(node.steps):
             if not isinstance(part, tuple):
                 if isinstance(part, Operation):
                     found[part] = Clock(offset, steps)
@@ -154,21 +154,21 @@ def _clocks(root: Frame, ticks: Callable[[Step], bool], counts: Callable[[Frame]
     return found
 
 
-def _turns(frame: Frame) -> int:
-    return int(np.prod([axis.size for axis in own_axes(frame)], dtype=np.int64))
+def _turns(node: Node) -> int:
+    return int(np.prod([axis.size for axis in own_axes(node)], dtype=np.int64))
 
 
-def _parts(steps: Sequence[Step]) -> Iterator[Operation | Meeting | tuple[Frame, ...]]:
+def _parts(steps: Sequence[Step]) -> Iterator[Operation | Meeting | tuple[Node, ...]]:
     """Steps in order; the test and the body of a loop, which alternate, together."""
-    executed = [s for s in steps if not isinstance(s, Frame) or s.boxes]
-    waiting: Frame | None = None
+    executed = [s for s in steps if not isinstance(s, Node) or s.boxes]
+    waiting: Node | None = None
     for step, after in itertools.zip_longest(executed, executed[1:]):
-        if not isinstance(step, Frame):
+        if not isinstance(step, Node):
             yield step
         elif waiting is not None:
             yield (waiting, step)
             waiting = None
-        elif step.kind == "test" and isinstance(after, Frame) and after.number == step.number and is_loop(after):
+        elif step.kind == "test" and isinstance(after, Node) and after.number == step.number and is_loop(after):
             waiting = step
         else:
             yield (step,)
@@ -183,24 +183,24 @@ def meeting_pairs(tree: AccessTree) -> list[Pair]:
     Each pair is in the order of the program; an access by several work-items is a pair with itself.
     """
     walk = _Reaching()
-    walk.frame(tree.root, {})
+    walk.node(tree.root, {})
     return list(walk.pairs)
 
 
 class _Reaching:
-    """Which accesses reach each other: dataflow over the frames of a program."""
+    """Which accesses reach each other: dataflow over the nodes of a program."""
 
     def __init__(self) -> None:
         self.pairs: dict[Pair, None] = {}
 
-    def frame(self, frame: Frame, live: Live) -> Live:
-        """The accesses since the last barrier after a frame, from those before it."""
-        for number, steps in itertools.groupby(frame.steps, _number):
+    def node(self, node: Node, live: Live) -> Live:
+        """The accesses since the last barrier after a node, from those before it."""
+        for number, steps in itertools.groupby(node.steps, _number):
             inner = list(steps)
             if number is None:
                 live = functools.reduce(self._step, inner, live)
             else:
-                live = self._structure([f for f in inner if isinstance(f, Frame) and f.boxes], live)
+                live = self._structure([f for f in inner if isinstance(f, Node) and f.boxes], live)
         return live
 
     def _step(self, live: Live, step: Step) -> Live:
@@ -217,34 +217,34 @@ class _Reaching:
             self.pairs[step, step] = None
         return {**live, memory: before | {step}}
 
-    def _structure(self, frames: Sequence[Frame], live: Live) -> Live:
-        """The frames of one operation: branches, or a function, or the tests and iterations of a loop."""
-        if frames and frames[0].kind == "branch":
-            return _union([self.frame(f, live) for f in frames])
-        test: Frame | None = None
-        for frame, after in itertools.zip_longest(frames, frames[1:]):
-            if is_loop(frame):
-                live, test = self._loop(test, frame, live), None
-            elif frame.kind == "test" and after is not None and is_loop(after):
-                test = frame
+    def _structure(self, nodes: Sequence[Node], live: Live) -> Live:
+        """The nodes of one operation: branches, or a function, or the tests and iterations of a loop."""
+        if nodes and nodes[0].kind == "branch":
+            return _union([self.node(f, live) for f in nodes])
+        test: Node | None = None
+        for node, after in itertools.zip_longest(nodes, nodes[1:]):
+            if is_loop(node):
+                live, test = self._loop(test, node, live), None
+            elif node.kind == "test" and after is not None and is_loop(after):
+                test = node
             else:
-                live = self.frame(frame, live)
+                live = self.node(node, live)
         return live
 
-    def _loop(self, test: Frame | None, frame: Frame, live: Live) -> Live:
+    def _loop(self, test: Node | None, node: Node, live: Live) -> Live:
         """A loop, whose predicate is tested before each iteration and once more in the end."""
 
         def tested(live: Live) -> Live:
-            return self.frame(test, live) if test is not None else live
+            return self.node(test, live) if test is not None else live
 
         before = tested(live)
-        once = _union([before, tested(self.frame(frame, before))])
-        after = tested(self.frame(frame, once))
-        return after if _is_always_executed(frame) else _union([once, after])
+        once = _union([before, tested(self.node(node, before))])
+        after = tested(self.node(node, once))
+        return after if _is_always_executed(node) else _union([once, after])
 
 
 def _number(step: Step) -> int | None:
-    return step.number if isinstance(step, Frame) else None
+    return step.number if isinstance(step, Node) else None
 
 
 def _union(alternatives: Sequence[Live]) -> Live:

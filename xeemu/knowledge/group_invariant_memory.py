@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from xeemu.ir import control, ops
 from xeemu.ir.program import Op, Region, Value
 from xeemu.knowledge import dataflow
-from xeemu.knowledge.analysis import Known, Plan
+from xeemu.knowledge.analysis import Facts, Known
 from xeemu.language.program import Program
 
 
-def analyse(program: Program, rows: range | None = None) -> Plan | None:
-    """The plan of a program of which some local memories are alike in all groups; None if they all differ.
+def analyse(program: Program, rows: range | None = None) -> Facts | None:
+    """The facts of a program of which some local memories are alike in all groups; None if they all differ.
 
     Args:
       program: the program.
@@ -25,18 +25,18 @@ def analyse(program: Program, rows: range | None = None) -> Plan | None:
     allocated = frozenset(op.results[0] for op in program.body.walk() if _allocates(op))
     alike = allocated if program.geometry.groups > 1 else frozenset()
     while alike:
-        plan = dataflow.analyse(program, rows, alike)
-        differing = _differing(program, plan) & alike
+        facts = dataflow.analyse(program, rows, alike)
+        differing = _differing(program, facts) & alike
         if not differing:
-            return plan
+            return facts
         alike -= differing
     return None
 
 
-def _differing(program: Program, plan: Plan) -> frozenset[Value]:
+def _differing(program: Program, facts: Facts) -> frozenset[Value]:
     """The local memories to which not all groups do the same, by what allocates them."""
     dimensions, memories, differing = len(program.geometry.group_range), dict[Known, Value](), set[Known]()
-    for op, inside, diverging in _operations(program.body, plan, dimensions):
+    for op, inside, diverging in _operations(program.body, facts, dimensions):
         if _allocates(op):
             memories[inside.values[op.results[0]]] = op.results[0]
         if _differs(op, inside, diverging, dimensions):
@@ -48,25 +48,27 @@ def _allocates(op: Op) -> bool:
     return op.name == ops.ALLOCATE and op.attributes["space"] == "local"
 
 
-def _operations(body: Region, plan: Plan, dimensions: int, diverging: bool = False) -> Iterator[tuple[Op, Plan, bool]]:
-    """The operations of a (sub)program and its inner ones, their plans, and whether only some groups may be there."""
+def _operations(
+    body: Region, facts: Facts, dimensions: int, diverging: bool = False
+) -> Iterator[tuple[Op, Facts, bool]]:
+    """The operations of a (sub)program and its inner ones, their facts, and whether only some groups may be there."""
     for number, op in enumerate(body.ops):
-        yield op, plan, diverging
-        inner = plan.within(number, op)
+        yield op, facts, diverging
+        inner = facts.within(number, op)
         match control.of(op):
             case control.Cond():
-                varying = plan.value(op.operands[0], dimensions).varying
+                varying = facts.value(op.operands[0], dimensions).varying
             case control.While(predicate=predicate):
                 varying = inner[0][1].value(predicate.outputs[0], dimensions).varying
             case _:
                 varying = False
-        for part, plan_of_part in inner:
-            yield from _operations(part, plan_of_part, dimensions, diverging or varying)
+        for part, facts_of_part in inner:
+            yield from _operations(part, facts_of_part, dimensions, diverging or varying)
 
 
-def _differs(op: Op, plan: Plan, diverging: bool, dimensions: int) -> bool:
+def _differs(op: Op, facts: Facts, diverging: bool, dimensions: int) -> bool:
     """Whether it changes a memory, and not in all groups alike, or by an atomic operation."""
     if op.name not in ops.ACCESSES or op.name == ops.LOAD:
         return False
-    varying = any(plan.value(a, dimensions).varying for a in op.operands[1:])
+    varying = any(facts.value(a, dimensions).varying for a in op.operands[1:])
     return diverging or varying or op.name != ops.STORE

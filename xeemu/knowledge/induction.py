@@ -8,19 +8,19 @@ import jax.numpy as jnp
 from xeemu.ir import control
 from xeemu.ir.program import Constant, Region, Value
 from xeemu.knowledge import forms
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Facts
 
 
-def of_loop(scan: control.Scan, plan: Plan) -> dict[int, int]:
+def of_loop(scan: control.Scan, facts: Facts) -> dict[int, int]:
     """For the number of each carry that grows how much it does; 0 for those that stay as they are.
 
     Args:
       scan: the loop, which has no elements.
-      plan: the analysis of its body.
+      facts: the analysis of its body.
     """
     found: dict[int, int] = {}
     for k, (v, out) in enumerate(zip(scan.body.inputs, scan.body.outputs, strict=True)):
-        step = 0 if out is v else None if plan.values[v].space else increment(scan.body, v, out)
+        step = 0 if out is v else None if facts.values[v].space else increment(scan.body, v, out)
         if step is not None:
             found[k] = step
     return found

@@ -51,7 +51,7 @@ def is_known(operation: Operation) -> bool:
 def is_exact(operation: Operation, tree: AccessTree) -> bool:
     """Whether it is known in what executions which work-items access which elements."""
     known = is_known(operation) and addresses.lane_mask(operation, tree).known
-    return known and operation.frame.certain and all(c.known for c in operation.frame.conditions)
+    return known and operation.node.certain and all(c.known for c in operation.node.conditions)
 
 
 # --- Regions ---
@@ -106,12 +106,12 @@ class _Fact:
 
 def _facts(operation: Operation, tree: AccessTree) -> list[_Fact]:
     index, mask = addresses.linear_index(operation), addresses.possible(operation, tree)
-    conditions = [c for c in operation.frame.conditions if c.known]
+    conditions = [c for c in operation.node.conditions if c.known]
 
     def examine(inside: Progressions) -> _Fact:
         return _Fact(inside.box, inside.of(index), [inside.of(e) for e in (mask, *conditions)])
 
-    return periodicity.divided(operation.frame.boxes, examine)
+    return periodicity.divided(operation.node.boxes, examine)
 
 
 def _cuts(axis: Axis, boxes: Sequence[Box]) -> list[range]:
@@ -175,10 +175,10 @@ def of_operation(
       TooLarge: that would be too much.
     """
     index, mask = addresses.linear_index(operation), addresses.possible(operation, tree)
-    conditions = [c for c in operation.frame.conditions if c.known]
+    conditions = [c for c in operation.node.conditions if c.known]
     parts = [
         _in_box(operation, box, region, (index, mask, *conditions), clocks, tree, everyone)
-        for box in operation.frame.boxes
+        for box in operation.node.boxes
     ]
     return _joined([part for part in parts if part is not None], len(clocks))
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from xeemu.ir import control, ops
 from xeemu.ir.program import Op, Region, Value
 from xeemu.knowledge.access_tree import AccessTree, Key
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Facts
 from xeemu.language.linearity import Allocation
 
 
@@ -18,7 +18,7 @@ def unused_loads(tree: AccessTree) -> frozenset[Key]:
     """The loads of a program that nobody uses, by their key; no atomic ones."""
     operations = list(tree.root.operations())
     walk = _Walk({o.key: o.place.memory for o in operations})
-    walk.body(tree.root.body, tree.root.plan, range(len(tree.root.body.outputs)))
+    walk.body(tree.root.body, tree.root.facts, range(len(tree.root.body.outputs)))
     plain = {o.key for o in operations if o.place.op == "load"}
     return frozenset(plain - walk.used)
 
@@ -30,16 +30,16 @@ class _Walk:
         self.memories = memories
         self.used: set[Key] = set()
 
-    def body(self, region: Region, plan: Plan, wanted: Iterable[int]) -> set[Value]:
+    def body(self, region: Region, facts: Facts, wanted: Iterable[int]) -> set[Value]:
         """The values that a region uses, its own ones too, if such a number of its outputs are."""
         used = {region.outputs[k] for k in wanted}
         for number in range(len(region.ops) - 1, -1, -1):
             op = region.ops[number]
             given = [k for k, result in enumerate(op.results) if result in used]
             if control.of(op) is not None:
-                used |= self._structured(op, plan, number, given)
-            elif given or self._acts(op, (plan, number)):
-                self.used.add((plan, number))
+                used |= self._structured(op, facts, number, given)
+            elif given or self._acts(op, (facts, number)):
+                self.used.add((facts, number))
                 used.update(op.used)
         return used
 
@@ -50,9 +50,9 @@ class _Walk:
             return memory is None or memory.space != "private"
         return op.name in ops.ORDERING or op.name == ops.COLLECTIVE or op.has_effects
 
-    def _structured(self, op: Op, plan: Plan, number: int, given: list[int]) -> set[Value]:
+    def _structured(self, op: Op, facts: Facts, number: int, given: list[int]) -> set[Value]:
         """What an operation with regions uses, of which such results are used."""
-        inner, structure = plan.inner[number], control.of(op)
+        inner, structure = facts.inner[number], control.of(op)
         carries = len(control.carried(structure, op.regions[-1]))
         wanted = set(given)
         while True:

@@ -13,8 +13,8 @@ import numpy as np
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op, Value
 from xeemu.knowledge import addresses, analysis, expressions, periodicity, symbolic_execution
-from xeemu.knowledge.access_tree import AccessTree, Frame, Operation
-from xeemu.knowledge.analysis import Known, Plan
+from xeemu.knowledge.access_tree import AccessTree, Node, Operation
+from xeemu.knowledge.analysis import Facts, Known
 from xeemu.knowledge.budget import Budget, Measured
 from xeemu.knowledge.expressions import Axis, Expression, TooLarge
 from xeemu.knowledge.growth import Step
@@ -50,33 +50,33 @@ class Copy:
     steps: tuple[int, ...]
 
 
-def of_program(program: Program, plan: Plan, rows: range | None) -> tuple[Copy, ...]:
+def of_program(program: Program, facts: Facts, rows: range | None) -> tuple[Copy, ...]:
     """The copies that some work-groups of a launch make, if all that they load from them was stored before.
 
     Args:
       program: the program.
-      plan: its analysis.
+      facts: its analysis.
       rows: the groups, along the first dimension of the group range; None for all.
     """
     if rows is None:
         rows = range(program.geometry.group_range[0])
-    if not program.geometry.groups or not rows or not _may_copy(program, plan):
+    if not program.geometry.groups or not rows or not _may_copy(program, facts):
         return ()
     local = [a for a in program.allocations if a.space == "local" and len(a.shape) == 1]
     try:
         with Budget(_UNITS).portion():
             search = _Search(
-                program, symbolic_execution.of_program(program, plan, [None] * len(program.arguments)), rows
+                program, symbolic_execution.of_program(program, facts, [None] * len(program.arguments)), rows
             )
             return tuple(copy for memory in local if (copy := search.copy(memory)) is not None)
     except TooLarge:
         return ()
 
 
-def _may_copy(program: Program, plan: Plan) -> bool:
+def _may_copy(program: Program, facts: Facts) -> bool:
     """Whether there is a local memory to which nothing is stored but what was loaded from global ones."""
     copied = dict[Known, bool]()
-    for body, known in analysis.executed(program.body, plan, len(program.geometry.group_range)):
+    for body, known in analysis.executed(program.body, facts, len(program.geometry.group_range)):
         loaded = {op.results[0]: known.values[op.operands[0]] for op in body.ops if op.name == ops.LOAD}
         for op in body.ops:
             if op.name == ops.STORE or op.name == ops.ATOMIC:
@@ -117,9 +117,9 @@ class _Search:
         self.program, self.tree = program, steps
         self.groups: dict[Axis, range] = {axis: range(axis.size) for axis in steps.groups}
         self.groups[steps.groups[0]] = rows
-        self._numbers: dict[Frame, Mapping[Value, int]] = {}
+        self._numbers: dict[Node, Mapping[Value, int]] = {}
         # By the execution of a body, of which a loop may have one for each iteration.
-        self.operations = {(o.frame, o.key[1]): o for o in steps.root.operations()}
+        self.operations = {(o.node, o.key[1]): o for o in steps.root.operations()}
 
     def copy(self, memory: Allocation) -> Copy | None:
         """How a local memory copies a global one, if it does nothing else and is used for nothing else."""
@@ -144,25 +144,25 @@ class _Search:
             return None
         first = known[0]
         start = first.shift - sum(step * r.start for step, r in zip(first.steps, self.groups.values(), strict=True))
-        value = loads[0].frame.plan.values[loads[0].op.operands[0]]
+        value = loads[0].node.facts.values[loads[0].op.operands[0]]
         return Copy(memory, value, self.program.arguments.index(first.original), start, first.steps)
 
     def _boxes(self, operation: Operation) -> list[Box]:
         """The executions of an access by the groups."""
         inside = [
             {axis: _common(r, self.groups[axis]) if axis in self.groups else r for axis, r in box.items()}
-            for box in operation.frame.boxes
+            for box in operation.node.boxes
         ]
         return [box for box in inside if all(map(len, box.values()))]
 
     def _copied(self, store: Operation) -> _Copied | None:
         """What a store copies, if all groups do the same but for where in the original it lies."""
         load = self._source(store)
-        if load is None or not store.frame.certain:
+        if load is None or not store.node.certain:
             return None
         there, here = addresses.linear_index(load), addresses.linear_index(store)
         masks = [addresses.lane_mask(store, self.tree), load.mask or expressions.constant(True)]
-        alike = [here, *masks, *store.frame.conditions]
+        alike = [here, *masks, *store.node.conditions]
         if not all(e.known for e in (there, *alike)):
             return None
         facts = periodicity.divided(
@@ -194,19 +194,19 @@ class _Search:
     def _source(self, store: Operation) -> Operation | None:
         """The load of a global memory that nobody changes whose result is stored as it is."""
         value = store.op.operands[1 + store.access.rank]
-        number = None if isinstance(value, Constant) else self._defined(store.frame).get(value)
-        load = None if number is None else self.operations.get((store.frame, number))
+        number = None if isinstance(value, Constant) else self._defined(store.node).get(value)
+        load = None if number is None else self.operations.get((store.node, number))
         if load is None or load.name != "load" or not _is_plain(load) or load.access.shape != store.access.shape:
             return None
         memory = load.place.memory
         kept = memory.space == "global" and len(memory.shape) == 1 and memory not in self.program.written
         return load if kept and memory.dtype == store.place.memory.dtype else None
 
-    def _defined(self, frame: Frame) -> Mapping[Value, int]:
+    def _defined(self, node: Node) -> Mapping[Value, int]:
         """For each value that a body computes the number of the operation that does."""
-        if frame not in self._numbers:
-            self._numbers[frame] = {v: number for number, op in enumerate(frame.body.ops) for v in op.results}
-        return self._numbers[frame]
+        if node not in self._numbers:
+            self._numbers[node] = {v: number for number, op in enumerate(node.body.ops) for v in op.results}
+        return self._numbers[node]
 
     def _steps(self, inside: Progressions, there: Expression, alike: Iterable[Expression]) -> tuple[int, ...] | None:
         """How far apart in the original neighbouring groups' elements lie; None if anything else differs."""
@@ -230,7 +230,7 @@ class _Search:
             raise TooLarge
         grid = Measured(points)
         mask, *others = np.broadcast_arrays(*(addresses.flat(grid, e, shape, positions) for e in known))
-        for condition in store.frame.conditions:
+        for condition in store.node.conditions:
             mask = mask & addresses.flat(grid, condition, (), np.arange(1))
         return [values.reshape(-1) for values in (mask, *others)]
 
@@ -241,9 +241,9 @@ def _is_plain(access: Operation) -> bool:
 
 def _moment(operation: Operation) -> int:
     """The number of the kernel's own operation that an access belongs to."""
-    number, frame = operation.key[1], operation.frame
-    while frame.parent is not None:
-        number, frame = frame.number or 0, frame.parent
+    number, node = operation.key[1], operation.node
+    while node.parent is not None:
+        number, node = node.number or 0, node.parent
     return number
 
 

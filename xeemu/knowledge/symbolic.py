@@ -9,7 +9,7 @@ import numpy as np
 from xeemu.ir import control, ops
 from xeemu.ir.program import Op, Region, Value
 from xeemu.knowledge import constant_folding, expressions, induction, intervals, presence, tables
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Facts
 from xeemu.knowledge.expressions import Axis, Expression
 from xeemu.knowledge.intervals import Interval
 from xeemu.language.geometry import Geometry
@@ -32,12 +32,12 @@ def _is_integral(dtype: Any) -> bool:
     return intervals.of_dtype(dtype) is not None
 
 
-def uniform(geometry: Geometry, groups: Sequence[Axis], plan: Plan, op: Op, operands: Sequence[Item]) -> Expression:
+def uniform(geometry: Geometry, groups: Sequence[Axis], facts: Facts, op: Op, operands: Sequence[Item]) -> Expression:
     """Some or the greatest of work-items' values: of halves of the array element by element, until one is left."""
     (x, *_), (v,) = operands, op.results
-    count, dtype, interval = math.prod(geometry.local_range), v.dtype, plan.values[v].interval
+    count, dtype, interval = math.prod(geometry.local_range), v.dtype, facts.values[v].interval
     if op.attributes["kind"] == "pick" or not isinstance(x, Expression) or not x.known:
-        return unknown(plan, v)
+        return unknown(facts, v)
     present = presence.of_groups(geometry, groups)
     if not present.constant:
         low = 0 if np.dtype(dtype).kind == "b" else np.iinfo(dtype).min
@@ -70,39 +70,39 @@ def is_taken(which: Expression, k: int, count: int) -> Expression:
     return expressions.compare(op, which, expressions.constant(k, np.int64))
 
 
-def joined(plan: Plan, which: Expression, v: Value, alternatives: Sequence[Item]) -> Item:
+def joined(facts: Facts, which: Expression, v: Value, alternatives: Sequence[Item]) -> Item:
     """What a branch gives, of the number of the one that is taken and what each gives."""
     first = alternatives[0]
     if isinstance(first, Allocation) or all(a is first for a in alternatives):
         return first
     cases = [a for a in alternatives if isinstance(a, Expression)]
     if not all(c.known for c in (which, *cases)) or not intervals.within(which.interval, (0, len(cases) - 1)):
-        return unknown(plan, v)
-    return expressions.apply("select_n", (which, *cases), {}, v.shape, v.dtype, plan.values[v].interval, True)
+        return unknown(facts, v)
+    return expressions.apply("select_n", (which, *cases), {}, v.shape, v.dtype, facts.values[v].interval, True)
 
 
-def carried(plan: Plan, body: Region, carries: Sequence[Item], iterations: Expression | None) -> list[Item]:
+def carried(facts: Facts, body: Region, carries: Sequence[Item], iterations: Expression | None) -> list[Item]:
     """The carries of a loop after some iterations, or after any number of them (None)."""
     inputs = body.inputs[: len(carries)]
     return [
-        start if isinstance(start, Allocation) or out is v else _grown(plan, body, v, out, start, iterations)
+        start if isinstance(start, Allocation) or out is v else _grown(facts, body, v, out, start, iterations)
         for start, v, out in zip(carries, inputs, body.outputs, strict=False)
     ]
 
 
 def _grown(
-    plan: Plan, body: Region, v: Value, out: Value, start: Expression, iterations: Expression | None
+    facts: Facts, body: Region, v: Value, out: Value, start: Expression, iterations: Expression | None
 ) -> Expression:
     step = induction.increment(body, v, out)
     if step is None or iterations is None:
-        return unknown(plan, v)
+        return unknown(facts, v)
     return _converted(expressions.add(start, expressions.scale(iterations, step)), v.dtype)
 
 
-def known_after(plan: Plan, op: Op, items: Sequence[Item]) -> list[Item]:
+def known_after(facts: Facts, op: Op, items: Sequence[Item]) -> list[Item]:
     """What a loop leaves: where nothing is known of a value, at least its interval after the loop."""
     lost = [isinstance(item, Expression) and item.op == expressions.UNKNOWN for item in items]
-    return [unknown(plan, v) if now else item for now, item, v in zip(lost, items, op.results, strict=False)]
+    return [unknown(facts, v) if now else item for now, item, v in zip(lost, items, op.results, strict=False)]
 
 
 def element(array: Item, counter: Expression, scan: control.Scan) -> Expression:
@@ -125,8 +125,8 @@ def constant(array: np.ndarray) -> Expression:
     )
 
 
-def unknown(plan: Plan, v: Value) -> Expression:
-    return expressions.unknown(v.shape, v.dtype, plan.values[v].interval)
+def unknown(facts: Facts, v: Value) -> Expression:
+    return expressions.unknown(v.shape, v.dtype, facts.values[v].interval)
 
 
 def _converted(value: Expression, dtype: Any) -> Expression:
@@ -136,13 +136,13 @@ def _converted(value: Expression, dtype: Any) -> Expression:
     return expressions.apply("convert_element_type", (value,), params, value.shape, dtype, interval, exact)
 
 
-def operation(plan: Plan, op: Op, v: Value, operands: Sequence[Item]) -> Expression:
+def operation(facts: Facts, op: Op, v: Value, operands: Sequence[Item]) -> Expression:
     """What an operation of JAX gives for one of its results."""
     name = op.name
     values = [o for o in operands if isinstance(o, Expression)]
     if len(values) < len(operands) or not _is_integral(v.dtype) or len(op.results) > 1:
-        return unknown(plan, v)
-    interval = plan.values[v].interval
+        return unknown(facts, v)
+    interval = facts.values[v].interval
     if name == "iota":
         return constant(constant_folding.iota(op.attributes).astype(v.dtype))
     if (found := tables.looked_up(op, v, values)) is not None:

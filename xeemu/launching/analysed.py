@@ -4,10 +4,10 @@ import dataclasses
 import functools
 
 from xeemu.devices.target import Target
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Facts
 from xeemu.language.program import Program
 from xeemu.passes import pipeline
-from xeemu.passes.facts import Facts
+from xeemu.passes.analyses import Analyses
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -16,11 +16,11 @@ class Task:
 
     Attributes:
       program: the operations.
-      plan: the analysis of them, for these groups.
+      facts: the analysis of them, for these groups.
     """
 
     program: Program
-    plan: Plan
+    facts: Facts
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -29,29 +29,29 @@ class Analysed:
 
     Attributes:
       program: the traced kernel.
-      plan: its analysis.
+      facts: its analysis.
       target: the host that carries it out.
       watched: whether somebody sees every access, so that all of them have to be carried out.
     """
 
     program: Program
-    plan: Plan
+    facts: Facts
     target: Target
     watched: bool = False
 
     @functools.cached_property
     def task(self) -> Task:
         """What all groups carry out."""
-        return Task(self.program, self.plan) if self.watched else self._optimised(None)
+        return Task(self.program, self.facts) if self.watched else self._optimised(None)
 
-    def known(self, rows: range) -> Plan:
+    def known(self, rows: range) -> Facts:
         """What is known for some rows of groups of what all groups carry out."""
-        return Facts(self.task.program, rows).plan
+        return Analyses(self.task.program, rows).facts
 
     def part(self, rows: range) -> Task:
         """What some rows of groups carry out, if nobody watches."""
         return self._optimised(rows)
 
     def _optimised(self, rows: range | None) -> Task:
-        facts = pipeline.optimised(self.program, self.target, rows)
-        return Task(facts.program, facts.plan)
+        analyses = pipeline.optimised(self.program, self.target, rows)
+        return Task(analyses.program, analyses.facts)

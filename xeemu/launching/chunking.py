@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from xeemu.ir import ops
 from xeemu.knowledge import analysis
-from xeemu.knowledge.analysis import Known, Plan
+from xeemu.knowledge.analysis import Facts, Known
 from xeemu.language.program import Program
 from xeemu.launching import working_set
 from xeemu.launching.analysed import Analysed, Task
@@ -133,10 +133,10 @@ def of_launch(analysed: Analysed, options: Options) -> Cut:
 
 def evenly(analysed: Analysed, options: Options, iterations: int) -> Cut:
     """Chunks of as many groups, and blocks of as many iterations, as the working set allows."""
-    program, plan = analysed.task.program, analysed.task.plan
-    per_group = working_set.group_bytes(program, plan, iterations)
+    program, facts = analysed.task.program, analysed.task.facts
+    per_group = working_set.group_bytes(program, facts, iterations)
     chunk = _chunk(program, options, options.chunk_bytes // max(per_group, 1))
-    if iterations == 1 or per_group == working_set.group_bytes(program, plan, 1):
+    if iterations == 1 or per_group == working_set.group_bytes(program, facts, 1):
         return Cut(program.geometry.groups, chunk)
     if options.target.fewest_groups * per_group > options.chunk_bytes:
         return evenly(analysed, options, max(iterations // 2, 1))
@@ -157,10 +157,10 @@ def _parted(analysed: Analysed, options: Options, cut: Cut) -> Cut:
         return cut
     count = analysis.branches if single else analysis.undecided
 
-    def left(plan: Plan) -> int:
-        return count(program.body, plan, len(others) + 1)
+    def left(facts: Facts) -> int:
+        return count(program.body, facts, len(others) + 1)
 
-    before = left(analysed.task.plan)
+    before = left(analysed.task.facts)
     if not before and not ragged:
         return cut
     # Each analysis takes as long as the first one.
@@ -184,9 +184,9 @@ def _parted(analysed: Analysed, options: Options, cut: Cut) -> Cut:
     return dataclasses.replace(cut, chunk=chunk, inner=Inner(analysed.part(range(rows - 1)), 0, (rows - 1) * row))
 
 
-def _enlarged(cut: Cut, program: Program, plan: Plan, options: Options) -> Cut:
+def _enlarged(cut: Cut, program: Program, facts: Facts, options: Options) -> Cut:
     """A cut with as many groups in a chunk as the working set allows by what is known of most groups."""
-    most = options.chunk_bytes // max(working_set.group_bytes(program, plan, cut.iterations), 1)
+    most = options.chunk_bytes // max(working_set.group_bytes(program, facts, cut.iterations), 1)
     return dataclasses.replace(cut, chunk=max(cut.chunk, min(most, _most_indexed(program))))
 
 
@@ -209,12 +209,12 @@ def _is_ordered(analysed: Analysed) -> bool:
     Atomic operations tell, and a group that loads what another one stores may even wait for it.
     """
     loaded, stored = set[Known](), set[Known]()
-    for body, plan in analysis.bodies(analysed.program.body, analysed.plan):
+    for body, facts in analysis.bodies(analysed.program.body, analysed.facts):
         for op in body.ops:
             if op.name == ops.ATOMIC:
                 return True
             if op.name in ops.ACCESSES:
-                memory = plan.values[op.operands[0]]
+                memory = facts.values[op.operands[0]]
                 (loaded if op.name == ops.LOAD else stored).add(memory)
     return any(memory.space == "global" for memory in loaded & stored)
 

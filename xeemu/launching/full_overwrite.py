@@ -7,45 +7,47 @@ import numpy as np
 from xeemu.ir import ops
 from xeemu.ir.program import Op, Value
 from xeemu.knowledge import addressing, injectivity, intervals
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Facts
 from xeemu.knowledge.forms import Form
 from xeemu.language.geometry import Geometry
 from xeemu.language.program import Program
 
 
-def overwritten(program: Program, plan: Plan) -> frozenset[int]:
+def overwritten(program: Program, facts: Facts) -> frozenset[int]:
     """The numbers of the arguments that stores fill, without a load before them."""
-    return frozenset(k for k, memory in enumerate(program.arguments) if memory is not None and _fills(program, plan, k))
+    return frozenset(
+        k for k, memory in enumerate(program.arguments) if memory is not None and _fills(program, facts, k)
+    )
 
 
-def _fills(program: Program, plan: Plan, number: int) -> bool:
+def _fills(program: Program, facts: Facts, number: int) -> bool:
     """Whether plain stores, and nothing else, use a memory, and store to each of its elements."""
     numbers, geometry, body = program.uses(number), program.geometry, program.body
     stores = [body.ops[n] for n in numbers]
-    if not all(store.name == ops.STORE and _is_known(ops.mask(store), plan, geometry) for store in stores):
+    if not all(store.name == ops.STORE and _is_known(ops.mask(store), facts, geometry) for store in stores):
         return False
-    if len(stores) == 1 and _has_each_id(stores[0], plan, geometry):
+    if len(stores) == 1 and _has_each_id(stores[0], facts, geometry):
         return True
-    return bool(stores) and not geometry.ragged and _fill_together(stores, plan, geometry)
+    return bool(stores) and not geometry.ragged and _fill_together(stores, facts, geometry)
 
 
-def _is_known(mask: Value | None, plan: Plan, geometry: Geometry) -> bool:
+def _is_known(mask: Value | None, facts: Facts, geometry: Geometry) -> bool:
     """Whether it is known before the program runs which elements a store takes."""
     if mask is None:
         return True
-    form = plan.value(mask, _dimensions(geometry)).form
+    form = facts.value(mask, _dimensions(geometry)).form
     return form is not None and form.constant
 
 
-def _has_each_id(store: Op, plan: Plan, geometry: Geometry) -> bool:
+def _has_each_id(store: Op, facts: Facts, geometry: Geometry) -> bool:
     """Whether each component of the index is the global id of another dimension, with an item for each element."""
     shape, dimensions = ops.seen_shape(store), _dimensions(geometry)
-    elements = addressing.foreseen(store, plan, dimensions).elements
+    elements = addressing.foreseen(store, facts, dimensions).elements
     if elements.shape != geometry.local_range or not elements.all or len(shape) != dimensions:
         return False
     left = list(range(dimensions))
     for index, size in zip(ops.indices(store), shape, strict=True):
-        form = plan.value(index, dimensions).form
+        form = facts.value(index, dimensions).form
         of = [d for d in left if geometry.global_range[d] >= size and _is_id(form, d, geometry)]
         if not of:
             return False
@@ -65,9 +67,9 @@ def _is_id(form: Form | None, dimension: int, geometry: Geometry) -> bool:
     return np.array_equal(np.broadcast_to(form.pattern, local), np.broadcast_to(ids, local))
 
 
-def _fill_together(stores: Sequence[Op], plan: Plan, geometry: Geometry) -> bool:
+def _fill_together(stores: Sequence[Op], facts: Facts, geometry: Geometry) -> bool:
     """Whether the elements of all groups are different ones of a memory, and as many as it has."""
-    found = [_inside(store, plan, geometry) for store in stores]
+    found = [_inside(store, facts, geometry) for store in stores]
     forms = [form for form in found if form is not None and not form.based]
     if len(forms) < len(found) or any(form.steps != forms[0].steps for form in forms):
         return False
@@ -76,12 +78,12 @@ def _fill_together(stores: Sequence[Op], plan: Plan, geometry: Geometry) -> bool
     return exact and injectivity.of_groups(pattern, forms[0].steps, geometry)
 
 
-def _inside(store: Op, plan: Plan, geometry: Geometry) -> Form | None:
+def _inside(store: Op, facts: Facts, geometry: Geometry) -> Form | None:
     """The linear index of a store's elements; None if it is not known, or some might be out of bounds."""
     dimensions, shape = _dimensions(geometry), ops.seen_shape(store)
-    found = [plan.value(a, dimensions).interval for a in ops.indices(store)]
+    found = [facts.value(a, dimensions).interval for a in ops.indices(store)]
     inside = all(intervals.within(i, (0, n - 1)) for i, n in zip(found, shape, strict=True))
-    return addressing.foreseen(store, plan, dimensions).form if inside else None
+    return addressing.foreseen(store, facts, dimensions).form if inside else None
 
 
 def _dimensions(geometry: Geometry) -> int:

@@ -16,12 +16,12 @@ from xeemu.emission.observer import Observer
 from xeemu.ir import control
 from xeemu.ir.program import Op, Region
 from xeemu.knowledge import analysis, termination
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Facts
 from xeemu.language import source
 from xeemu.language.memory import poison
 from xeemu.launching.analysed import Task
 
-_Key = tuple[Plan, int]
+_Key = tuple[Facts, int]
 
 # Of a loop that ends by itself but for one inside it: it has to look whether that one was given up.
 _MOST = 2**31 - 1
@@ -34,7 +34,7 @@ class Bounds:
     Attributes:
       max_iterations: of a loop that need not end.
       loops: the loops of the program that test a predicate, in its order.
-      limits: for the key of each loop that is counted, in each of its plans, its number and its limit.
+      limits: for the key of each loop that is counted, on each of its call paths, its number and its limit.
     """
 
     max_iterations: int
@@ -78,10 +78,10 @@ def of_tasks(tasks: Sequence[Task], max_iterations: int | None) -> Bounds | None
 
 
 def _loops(task: Task) -> Iterator[tuple[_Key, Op]]:
-    for body, plan in analysis.bodies(task.program.body, task.plan):
+    for body, facts in analysis.bodies(task.program.body, task.facts):
         for number, op in enumerate(body.ops):
             if isinstance(control.of(op), control.While):
-                yield (plan, number), op
+                yield (facts, number), op
 
 
 def _limit(op: Op, max_iterations: int) -> int | None:
@@ -109,14 +109,14 @@ class _Counting(Observer):
     def __init__(self, limits: Mapping[_Key, tuple[int, int]], state: jax.Array):
         self._limits, self.state = limits, state
 
-    def limit(self, plan: Plan, number: int) -> int | None:
-        return self._limits[plan, number][1] if (plan, number) in self._limits else None
+    def limit(self, facts: Facts, number: int) -> int | None:
+        return self._limits[facts, number][1] if (facts, number) in self._limits else None
 
     def goes_on(self) -> jax.Array | None:
         return jnp.equal(self.state, 0)
 
-    def on_limit(self, plan: Plan, number: int, exceeded: jax.Array, chunk: Chunk) -> None:
-        found = np.int32(self._limits[plan, number][0])
+    def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: Chunk) -> None:
+        found = np.int32(self._limits[facts, number][0])
         self.state = jnp.where(exceeded & (self.state == 0), found, self.state)
 
 

@@ -18,7 +18,7 @@ from xeemu.emission.buffers import Origin
 from xeemu.emission.chunk import Chunk
 from xeemu.emission.observer import Observer
 from xeemu.knowledge import conversions, dataflow
-from xeemu.knowledge.analysis import Plan
+from xeemu.knowledge.analysis import Facts
 from xeemu.language import geometry, program
 from xeemu.language.geometry import Geometry
 from xeemu.language.kernel import Kernel
@@ -83,9 +83,9 @@ class Prepared:
         return self.analysed.program
 
     @property
-    def plan(self) -> Plan:
+    def facts(self) -> Facts:
         """Its analysis, for all who watch it."""
-        return self.analysed.plan
+        return self.analysed.facts
 
     @functools.cached_property
     def watched_alone(self) -> "Prepared":
@@ -114,7 +114,7 @@ class Prepared:
     def bounds(self) -> Bounds | None:
         """How long its loops may go on; None where none is counted."""
         inner = [self.cut.inner.task] if self.cut.inner else []
-        tasks = [Task(self.program, self.plan), self.analysed.task, *inner]
+        tasks = [Task(self.program, self.facts), self.analysed.task, *inner]
         return iteration_limits.of_tasks(tasks, self.options.max_iterations)
 
     def ended(self, results: list[jax.Array]) -> list[jax.Array]:
@@ -156,7 +156,7 @@ class Prepared:
     @functools.cached_property
     def overwritten(self) -> frozenset[int]:
         """The numbers of the arguments whose contents before the launch do not matter."""
-        return full_overwrite.overwritten(self.analysed.task.program, self.analysed.task.plan)
+        return full_overwrite.overwritten(self.analysed.task.program, self.analysed.task.facts)
 
     def _all_chunks(
         self, flat: list[jax.Array], written: list[int], watch: Watch, state: Any, share: Share | None
@@ -217,12 +217,12 @@ class Prepared:
             arguments[k] = data
         chunk = self._chunk(first, left, share)
         observer = watch(chunk, state)
-        # Observers know operations by their plan.
-        task, chunk = (Task(self.program, self.plan), chunk) if observer.watches else self._task(chunk, left)
+        # Observers know operations by their facts.
+        task, chunk = (Task(self.program, self.facts), chunk) if observer.watches else self._task(chunk, left)
         origins = share.origins if share else {}
 
         def run(*arguments: jax.Array) -> list[jax.Array]:
-            return interpreter.run(task.program, task.plan, arguments, origins, chunk, observer)
+            return interpreter.run(task.program, task.facts, arguments, origins, chunk, observer)
 
         late = chunk.many and chunk.count == self.program.geometry.groups and not observer.watches and self._transposes
         outputs = (transpose_sinking.put_off(run) if late else run)(*arguments)
@@ -250,8 +250,8 @@ class Prepared:
     def _transposes(self) -> bool:
         """Whether a launch as a whole had better transpose late (see `transpose_sinking`)."""
         task, dimensions = self.analysed.task, len(self.program.geometry.group_range)
-        body, plan = task.program.body, task.plan
-        return working_set.is_straight(body, plan, dimensions) and working_set.transposes(body, plan, dimensions)
+        body, facts = task.program.body, task.facts
+        return working_set.is_straight(body, facts, dimensions) and working_set.transposes(body, facts, dimensions)
 
     def _task(self, chunk: Chunk, left: int) -> tuple[Task, Chunk]:
         """What a chunk carries out that nobody watches, and what more is known of the chunk then."""
@@ -269,7 +269,7 @@ class Prepared:
             return memories
         task, chunk = self._task(self._chunk(0, 0, share), 0)
         buffers = interpreter.buffers(task.program, dict(zip(written, memories, strict=True)), share.origins)
-        shapes = rowwise.of_program(task.program, task.plan, chunk, buffers)
+        shapes = rowwise.of_program(task.program, task.facts, chunk, buffers)
         return [m.reshape(shapes.get(k, m.shape)) for k, m in zip(written, memories, strict=True)]
 
     @functools.cached_property
@@ -282,7 +282,7 @@ class Prepared:
     def working_bytes(self) -> int:
         """What a chunk takes to work with, as it is foreseen."""
         cut, task = self.cut, self.analysed.task
-        return cut.chunk * working_set.group_bytes(task.program, task.plan, cut.iterations)
+        return cut.chunk * working_set.group_bytes(task.program, task.facts, cut.iterations)
 
     def smaller(self, part: float) -> "Prepared":
         """The same in chunks with about such a part of the working set."""
@@ -305,7 +305,7 @@ class Prepared:
     def compiler_options(self) -> Mapping[str, Any]:
         """What XLA is asked for, where the launch is a computation of its own."""
         task = self.cut.inner.task if self.cut.inner else self.analysed.task
-        return compiling.options(task.program, task.plan, self.options.target)
+        return compiling.options(task.program, task.facts, self.options.target)
 
 
 def prepare_alone(
@@ -348,9 +348,9 @@ def _prepared(
     options: Options,
 ) -> Prepared:
     traced = traced_program(kernel, nd_range, device, arguments, static)
-    plan = dataflow.analyse(traced)
-    conversions.check(traced, plan)
-    return Prepared(Analysed(traced, plan, options.target), options)
+    facts = dataflow.analyse(traced)
+    conversions.check(traced, facts)
+    return Prepared(Analysed(traced, facts, options.target), options)
 
 
 def traced_program(

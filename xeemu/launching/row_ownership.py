@@ -47,7 +47,7 @@ def places_of_row(memory: Allocation, used: Sequence[Operation], tree: AccessTre
       That number; the last row may have fewer, as the memory ends. None if rows may access each other's places, masks
       left aside, or others than all of them; or if that is not known.
     """
-    if not memory.elements or not all(instances.is_known(o) and o.frame.boxes for o in used):
+    if not memory.elements or not all(instances.is_known(o) and o.node.boxes for o in used):
         return None
     try:
         with Budget().portion():
@@ -68,7 +68,7 @@ def _reaches(operation: Operation, tree: AccessTree) -> list[_Reach]:
         rows = inside.box[axis]
         return _Reach(rows.start, len(rows), least, most, _step(inside, place, axis))
 
-    return periodicity.divided(operation.frame.boxes, examine)
+    return periodicity.divided(operation.node.boxes, examine)
 
 
 def _step(inside: Progressions, place: Expression, axis: Axis) -> int | None:

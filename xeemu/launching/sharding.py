@@ -21,7 +21,7 @@ from xeemu.emission import compiling
 from xeemu.emission.bits import bits, of_bits
 from xeemu.emission.buffers import Origin
 from xeemu.knowledge import addresses, instances, periodicity, symbolic_execution
-from xeemu.knowledge.access_tree import AccessTree, Frame, Operation
+from xeemu.knowledge.access_tree import AccessTree, Node, Operation
 from xeemu.knowledge.expressions import TooLarge
 from xeemu.knowledge.periodicity import Box
 from xeemu.language import collectives
@@ -65,8 +65,8 @@ def of_launch(prepared: Prepared) -> "Sharded":
     """
     program, mesh = prepared.program, prepared.options.mesh
     assert mesh is not None
-    tree = symbolic_execution.of_program(program, prepared.plan, [None] * len(program.arguments))
-    operations = [o for o in tree.root.operations() if o.frame.boxes and o.place.memory.space == "global"]
+    tree = symbolic_execution.of_program(program, prepared.facts, [None] * len(program.arguments))
+    operations = [o for o in tree.root.operations() if o.node.boxes and o.place.memory.space == "global"]
     merges = []
     for number in program.outputs:
         memory = program.arguments[number]
@@ -93,11 +93,11 @@ def _merge(memory: Allocation, used: Sequence[Operation], tree: AccessTree, prep
 
 def _is_partial(store: Operation) -> bool:
     """Whether some work-items or groups may take no part, of which it is not asked where they would store to."""
-    frame: Frame | None = store.frame
-    while frame is not None:
-        if frame.conditions or not frame.certain:
+    node: Node | None = store.node
+    while node is not None:
+        if node.conditions or not node.certain:
             return True
-        frame = frame.parent
+        node = node.parent
     return store.mask is not None
 
 
@@ -153,7 +153,7 @@ def _hull(stores: Sequence[Operation], tree: AccessTree, groups: range) -> tuple
                 return None
             return inside.extremes(index)
 
-        ends += periodicity.divided([_within(box, tree, groups) for box in operation.frame.boxes], examine)
+        ends += periodicity.divided([_within(box, tree, groups) for box in operation.node.boxes], examine)
     found = [end for end in ends if end is not None]
     return (min(low for low, _ in found), max(high for _, high in found)) if found else None
 

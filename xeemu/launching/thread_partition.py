@@ -95,7 +95,7 @@ def of_launch(prepared: Prepared) -> SharedLaunch | None:
 def _expected_ns(prepared: Prepared, figures: Threads) -> float:
     """How long one core would take."""
     program, geometry = prepared.program, prepared.program.geometry
-    units = geometry.groups * work.of_body(program.body, prepared.plan, len(geometry.group_range), figures)
+    units = geometry.groups * work.of_body(program.body, prepared.facts, len(geometry.group_range), figures)
     arguments_bytes = sum(memory.nbytes for memory in program.arguments if memory is not None)
     return figures.unit_ns * units + figures.byte_ns * arguments_bytes
 
@@ -128,7 +128,7 @@ class _Assemblies:
 def _assemblies(prepared: Prepared) -> _Assemblies | None:
     """How results come about; None if something that is written may depend on the order of the groups."""
     program, each = prepared.program, dict[Allocation, _Assembly]()
-    tree = symbolic_execution.of_program(program, prepared.plan, [None] * len(program.arguments))
+    tree = symbolic_execution.of_program(program, prepared.facts, [None] * len(program.arguments))
     operations = list(tree.root.operations())
     for memory in program.written:
         if memory.space == "global":
@@ -144,7 +144,7 @@ def _assembly(memory: Allocation, used: Sequence[Operation], tree: AccessTree) -
     own = row_ownership.places_of_row(memory, used, tree)
     if own is not None:
         return own
-    executed = [operation for operation in used if operation.frame.boxes]
+    executed = [operation for operation in used if operation.node.boxes]
     if all(operation.access.ordering is None for operation in executed):
         return "stores" if merging.keep_apart(executed, tree) else None
     # Sums of floats depend on the order.

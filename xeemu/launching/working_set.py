@@ -11,34 +11,34 @@ from xeemu.emission import scatter_loops
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import addressing, analysis
-from xeemu.knowledge.analysis import Known, Plan
+from xeemu.knowledge.analysis import Facts, Known
 from xeemu.language.program import Program
 
 
-def group_bytes(program: Program, plan: Plan, iterations: int) -> int:
+def group_bytes(program: Program, facts: Facts, iterations: int) -> int:
     """Working set of one group: its memories and what it keeps in registers, as if little were fused.
 
     Args:
       program: the program.
-      plan: its analysis.
+      facts: its analysis.
       iterations: the most iterations of a loop that find together what they update (see `scatter_loops`).
     """
-    live = _live_bytes(program.body, plan, _Blocks(program.geometry.items, iterations))
-    return _allocated_bytes(program, plan) + live
+    live = _live_bytes(program.body, facts, _Blocks(program.geometry.items, iterations))
+    return _allocated_bytes(program, facts) + live
 
 
-def _allocated_bytes(program: Program, plan: Plan) -> int:
+def _allocated_bytes(program: Program, facts: Facts) -> int:
     """The memories of a group, but for those that all groups share (see `group_invariant_memory`)."""
     copies, found = {"local": 1, "private": program.geometry.items}, 0
-    for body, plan_of_body in analysis.bodies(program.body, plan):
+    for body, facts_of_body in analysis.bodies(program.body, facts):
         for op in body.ops:
-            if op.name == ops.ALLOCATE and not plan_of_body.values[op.results[0]].group_invariant:
+            if op.name == ops.ALLOCATE and not facts_of_body.values[op.results[0]].group_invariant:
                 a = op.attributes
                 found += math.prod(a["shape"]) * np.dtype(a["dtype"]).itemsize * copies[a["space"]]
     return found
 
 
-def is_straight(body: Region, plan: Plan, dimensions: int) -> bool:
+def is_straight(body: Region, facts: Facts, dimensions: int) -> bool:
     """Whether a (sub)program has values that a compiler can fuse, and nothing else.
 
     It has neither loops nor branches but for what is the same in all groups, gives no old values of atomic operations,
@@ -46,9 +46,9 @@ def is_straight(body: Region, plan: Plan, dimensions: int) -> bool:
     in bounds.
     """
     for op in body.ops:
-        if all(_is_common(plan.values[v]) for v in op.results):
+        if all(_is_common(facts.values[v]) for v in op.results):
             continue
-        if op.regions or (op.name in ops.ACCESSES and not _is_fused(op, plan, dimensions)):
+        if op.regions or (op.name in ops.ACCESSES and not _is_fused(op, facts, dimensions)):
             return False
     return True
 
@@ -58,24 +58,24 @@ def _is_common(known: Known) -> bool:
     return not known.varying and known.space != "global"
 
 
-def _is_fused(op: Op, plan: Plan, dimensions: int) -> bool:
+def _is_fused(op: Op, facts: Facts, dimensions: int) -> bool:
     """Whether an access is one that compilers fuse with what computes its operands or uses its result."""
-    known = addressing.is_formed(op, plan)
+    known = addressing.is_formed(op, facts)
     if ops.operation(op) != "load":
         return known and not op.attributes.get("fetch")
-    return not known or not analysis.doubted(op, plan, dimensions)
+    return not known or not analysis.doubted(op, facts, dimensions)
 
 
-def transposes(body: Region, plan: Plan, dimensions: int) -> bool:
+def transposes(body: Region, facts: Facts, dimensions: int) -> bool:
     """Whether a (sub)program without loops and branches accesses a global memory along other axes than its groups'."""
     accesses = (op for op in body.ops if op.name in ops.ACCESSES)
-    of_global = (op for op in accesses if plan.values[op.operands[0]].space == "global")
-    return any(_is_transposed(op, plan, dimensions) for op in of_global)
+    of_global = (op for op in accesses if facts.values[op.operands[0]].space == "global")
+    return any(_is_transposed(op, facts, dimensions) for op in of_global)
 
 
-def _is_transposed(op: Op, plan: Plan, dimensions: int) -> bool:
+def _is_transposed(op: Op, facts: Facts, dimensions: int) -> bool:
     """Whether a memory has what a later dimension of the group range is for further apart than an earlier one's."""
-    form = addressing.foreseen(op, plan, dimensions).form
+    form = addressing.foreseen(op, facts, dimensions).form
     steps = [abs(step) for step in form.steps if step] if form is not None else []
     return steps != sorted(steps, reverse=True)
 
@@ -92,53 +92,53 @@ class _Blocks:
     items: int
     iterations: int
 
-    def bytes(self, op: Op, plan: Plan, alive: int) -> int:
+    def bytes(self, op: Op, facts: Facts, alive: int) -> int:
         """What a loop takes, of which one iteration keeps so many bytes alive."""
         scan = control.of(op)
         if self.iterations == 1 or not isinstance(scan, control.Scan):
             return alive
-        updates = scatter_loops.of_loop(scan, plan, self.items)
+        updates = scatter_loops.of_loop(scan, facts, self.items)
         if updates is None:
             return alive
         return min(self.iterations, scan.length) * (alive + scatter_loops.found_bytes(scan.body, updates))
 
 
-def _live_bytes(body: Region, plan: Plan, blocks: _Blocks) -> int:
+def _live_bytes(body: Region, facts: Facts, blocks: _Blocks) -> int:
     """The most bytes of varying values that are alive at once in a (sub)program."""
-    fused = _fused(body, plan)
+    fused = _fused(body, facts)
     last_use = {a: n for n, op in enumerate(body.ops) for a in op.used if not isinstance(a, Constant)}
     last_use |= {a: len(body.ops) for a in body.outputs if not isinstance(a, Constant)}
     dying = collections.defaultdict[int, list[Value]](list)
     for value, number in last_use.items():
         dying[number].append(value)
-    most = alive = sum(_bytes(v, plan) for v in body.taken if v in last_use)
+    most = alive = sum(_bytes(v, facts) for v in body.taken if v in last_use)
     for number, op in enumerate(body.ops):
-        inner = _carried_out(number, op, plan)
+        inner = _carried_out(number, op, facts)
         inside = max((blocks.bytes(op, p, _live_bytes(b, p, blocks)) for b, p in inner), default=0)
-        alive += sum(_bytes(v, plan) for v in op.results if v not in fused)
+        alive += sum(_bytes(v, facts) for v in op.results if v not in fused)
         most = max(most, alive + inside)
         dead = (v for v in {*dying[number], *op.results} - fused if last_use.get(v, number) == number)
-        alive -= sum(_bytes(v, plan) for v in dead)
+        alive -= sum(_bytes(v, facts) for v in dead)
     return most
 
 
-def _carried_out(number: int, op: Op, plan: Plan) -> Sequence[tuple[Region, Plan]]:
-    """The bodies of an operation, with their plans; of branches only the one that all groups take, if it is known."""
-    inner = plan.within(number, op)
+def _carried_out(number: int, op: Op, facts: Facts) -> Sequence[tuple[Region, Facts]]:
+    """The bodies of an operation, with their facts; of branches only the one that all groups take, if it is known."""
+    inner = facts.within(number, op)
     if not isinstance(control.of(op), control.Cond) or isinstance(op.operands[0], Constant):
         return inner
-    only = plan.values[op.operands[0]].only
+    only = facts.values[op.operands[0]].only
     return inner if only is None else [inner[min(max(only, 0), len(inner) - 1)]]
 
 
-def _fused(body: Region, plan: Plan) -> set[Value]:
+def _fused(body: Region, facts: Facts) -> set[Value]:
     """The values that any compiler fuses with the operation that uses them, the only one."""
     users = collections.defaultdict[Value, list[Op | None]](list)
     for op in (*body.ops, None):
         for value in body.outputs if op is None else op.operands:
             if not isinstance(value, Constant):
                 users[value].append(op)
-    made = (v for op in body.ops if _is_in_passing(op) or _is_sliced(op, plan) for v in op.results)
+    made = (v for op in body.ops if _is_in_passing(op) or _is_sliced(op, facts) for v in op.results)
     return {v for v in made if len(users[v]) == 1 and (user := users[v][0]) is not None and _is_in_passing(user)}
 
 
@@ -152,15 +152,15 @@ def _is_elementwise(op: Op) -> bool:
     return ops.of(op).folds
 
 
-def _is_sliced(op: Op, plan: Plan) -> bool:
+def _is_sliced(op: Op, facts: Facts) -> bool:
     """Whether it loads from places that are known but for where they begin."""
     if op.name != ops.LOAD:
         return False
-    return addressing.is_formed(op, plan)
+    return addressing.is_formed(op, facts)
 
 
-def _bytes(value: Value, plan: Plan) -> int:
-    known = plan.values[value]
+def _bytes(value: Value, facts: Facts) -> int:
+    known = facts.values[value]
     if known.space or not known.varying or known.form is not None:
         return 0
     return math.prod(value.shape) * value.dtype.itemsize

@@ -9,10 +9,10 @@ from xeemu.ir.rewriting import Rewriter, rewritten
 from xeemu.knowledge.value_numbering import Numbers
 from xeemu.language.program import Program
 from xeemu.passes import eliminate_dead_code
-from xeemu.passes.facts import Facts
+from xeemu.passes.analyses import Analyses
 
 
-def common_subexpressions(program: Program, facts: Facts, target: Target) -> Program:
+def common_subexpressions(program: Program, analyses: Analyses, target: Target) -> Program:
     """A program in which an operation goes whose operands and attributes an earlier one has, there or around it.
 
     A load depends on its memory as it is then: between two that are equal nothing is written.

@@ -17,7 +17,7 @@ from xeemu.ir.rewriting import Rewriter, rewritten
 from xeemu.knowledge import intervals
 from xeemu.language.program import Program
 from xeemu.passes import eliminate_dead_code
-from xeemu.passes.facts import Facts
+from xeemu.passes.analyses import Analyses
 
 _ORDERS = {"lt": (False, 0), "le": (False, 1), "ge": (True, 0), "gt": (True, 1)}
 """For a comparison with a constant whether it sets the least value or the end, and what it adds to the constant."""
@@ -27,10 +27,10 @@ _MIRRORED = {"lt": "gt", "le": "ge", "ge": "le", "gt": "lt"}
 _TRUE = Constant((), np.dtype(bool), array=np.asarray(True), is_literal=True)
 
 
-def drop_redundant_masks(program: Program, facts: Facts, target: Target) -> Program:
+def drop_redundant_masks(program: Program, analyses: Analyses, target: Target) -> Program:
     """A program whose loads from global memory are bounded in place of such masks, and whose stores have none."""
-    masks = _Masks(program, facts)
-    found = {op for op in program.body.walk() if _is_masked(op, facts) and masks.guard(op)}
+    masks = _Masks(program, analyses)
+    found = {op for op in program.body.walk() if _is_masked(op, analyses) and masks.guard(op)}
     if not found:
         return program
 
@@ -56,15 +56,15 @@ def _unmasked(store: Op) -> Op:
     return dataclasses.replace(store, operands=store.operands[:-1], attributes={**store.attributes, "access": access})
 
 
-def _is_masked(op: Op, facts: Facts) -> bool:
+def _is_masked(op: Op, analyses: Analyses) -> bool:
     """Whether it loads from global memory, with a constant for those masked out, or stores to it, as a mask says."""
-    if op.name not in (ops.LOAD, ops.STORE) or facts.known(op.operands[0]).space != "global":
+    if op.name not in (ops.LOAD, ops.STORE) or analyses.known(op.operands[0]).space != "global":
         return False
     mask = ops.mask(op)
     if mask is None or isinstance(mask, Constant):
         return False
     # One that is known before the program runs chooses elements (see `addressing.left_in`).
-    form = facts.known(mask).form
+    form = analyses.known(mask).form
     if form is not None and form.constant:
         return False
     return op.name == ops.STORE or isinstance(op.operands[-1], Constant)
@@ -82,8 +82,8 @@ class _Condition:
 class _Masks:
     """What the masks of a program are made of."""
 
-    def __init__(self, program: Program, facts: Facts) -> None:
-        self.facts = facts
+    def __init__(self, program: Program, analyses: Analyses) -> None:
+        self.analyses = analyses
         self.made = {value: op for op in program.body.walk() for value in op.results}
 
     def guard(self, op: Op) -> bool:
@@ -100,7 +100,7 @@ class _Masks:
 
     def _keeps_within(self, index: Value, size: int, conditions: list[_Condition]) -> bool:
         """Whether the conditions on a component of an index hold exactly where that is within bounds."""
-        interval = self.facts.known(index).interval
+        interval = self.analyses.known(index).interval
         if interval is None:
             return False
         own = [c for c in conditions if c.value is index]
@@ -122,9 +122,9 @@ class _Masks:
     def _comparison(self, op: Op) -> _Condition | None:
         """A comparison with a constant."""
         name, (a, b) = op.name, op.operands
-        if self.facts.known(b).only is None:
+        if self.analyses.known(b).only is None:
             name, a, b = _MIRRORED[name], b, a
-        bound = self.facts.known(b).only
+        bound = self.analyses.known(b).only
         if bound is None:
             return None
         sets_least, more = _ORDERS[name]
@@ -136,6 +136,6 @@ class _Masks:
         op = None if isinstance(value, Constant) else self.made.get(value)
         if op is None or op.name != "convert_element_type":
             return value
-        interval = self.facts.known(op.operands[0]).interval
+        interval = self.analyses.known(op.operands[0]).interval
         same = interval is not None and intervals.within(interval, intervals.of_dtype(value.dtype))
         return self._origin(op.operands[0]) if same else value

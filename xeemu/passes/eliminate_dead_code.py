@@ -7,10 +7,10 @@ from xeemu.devices.target import Target
 from xeemu.ir import ops
 from xeemu.ir.program import Op, Region, Value
 from xeemu.language.program import Program
-from xeemu.passes.facts import Facts
+from xeemu.passes.analyses import Analyses
 
 
-def eliminate_dead_code(program: Program, facts: Facts, target: Target) -> Program:
+def eliminate_dead_code(program: Program, analyses: Analyses, target: Target) -> Program:
     """A program without them, and without the marks of who is active, which only observers ask for.
 
     An update of a memory is dead if nobody uses its next version. A loop that tests a predicate stays, because it may

@@ -21,25 +21,25 @@ from xeemu.knowledge.analysis import Known
 from xeemu.knowledge.scratchpad_copies import Copy
 from xeemu.language.program import Program
 from xeemu.passes import building, eliminate_dead_code
+from xeemu.passes.analyses import Analyses
 from xeemu.passes.building import Builder
-from xeemu.passes.facts import Facts
 
 
-def eliminate_scratchpads(program: Program, facts: Facts, target: Target) -> Program:
+def eliminate_scratchpads(program: Program, analyses: Analyses, target: Target) -> Program:
     """A program without local memories that only copy a part of a global one which nobody changes."""
-    found = scratchpad_copies.of_program(program, facts.plan, facts.rows)
+    found = scratchpad_copies.of_program(program, analyses.facts, analyses.rows)
     if not found:
         return program
     copies: Mapping[Known, Copy] = {copy.value: copy for copy in found}
 
     def bypassed(rewriter: Rewriter, op: Op) -> Sequence[Value | None] | None:
-        copy = copies.get(facts.known(op.operands[0])) if op.name == ops.LOAD else None
+        copy = copies.get(analyses.known(op.operands[0])) if op.name == ops.LOAD else None
         if copy is not None:
             return [_loaded(Builder(program, rewriter, op), copy)]
-        are_gone = [facts.known(value) in copies for value in op.results]
+        are_gone = [analyses.known(value) in copies for value in op.results]
         return [None] * len(are_gone) if are_gone and all(are_gone) else None
 
-    body = rewritten(program.body, bypassed, lambda value: None if facts.known(value) in copies else value)
+    body = rewritten(program.body, bypassed, lambda value: None if analyses.known(value) in copies else value)
     return eliminate_dead_code.remade(program, body)
 
 

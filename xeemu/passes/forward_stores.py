@@ -21,13 +21,13 @@ from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.ir.rewriting import Rewriter, rewritten
 from xeemu.knowledge import addressing
 from xeemu.knowledge.addressing import Elements
-from xeemu.knowledge.analysis import Known, Plan
+from xeemu.knowledge.analysis import Facts, Known
 from xeemu.language.geometry import Geometry
 from xeemu.language.program import Program
 from xeemu.passes import elements, eliminate_dead_code
+from xeemu.passes.analyses import Analyses
 from xeemu.passes.building import Builder
 from xeemu.passes.elements import Lanes
-from xeemu.passes.facts import Facts
 
 _MOST = 16
 """Stores of a memory that a load is held against."""
@@ -36,9 +36,9 @@ _SPACES = ("local", "private")
 _KNOWN = (ops.LOAD, ops.STORE)
 
 
-def forward_stores(program: Program, facts: Facts, target: Target) -> Program:
+def forward_stores(program: Program, analyses: Analyses, target: Target) -> Program:
     """A program whose loads of what stores have left, if nothing else needs that, are parts of what was stored."""
-    found = {op: part for region in facts.plans for op, part in _of_region(region, facts).items()}
+    found = {op: part for region in analyses.by_region for op, part in _of_region(region, analyses).items()}
     if not found:
         return program
 
@@ -83,15 +83,15 @@ class _Part:
     chosen: Lanes
 
 
-def _of_region(region: Region, facts: Facts) -> dict[Op, _Part]:
+def _of_region(region: Region, analyses: Analyses) -> dict[Op, _Part]:
     """The loads of a region that take what a store there has left, if nothing needs the memory after that store."""
-    plan, geometry = facts.plans[region], facts.program.geometry
+    facts, geometry = analyses.by_region[region], analyses.program.geometry
     histories = collections.defaultdict[Known, _History](_History)
     for op in region.ops:
-        memories = {plan.values[value] for value in op.used if not isinstance(value, Constant)}
+        memories = {facts.values[value] for value in op.used if not isinstance(value, Constant)}
         for memory in memories:
             if memory.space in _SPACES and op.name not in ops.ORDERING:
-                histories[memory].follow(op, _access(op, plan, geometry) if op.name in _KNOWN else None)
+                histories[memory].follow(op, _access(op, facts, geometry) if op.name in _KNOWN else None)
     return {part.load.op: part for history in histories.values() for part in history.forwarded()}
 
 
@@ -139,18 +139,18 @@ class _History:
         return [part for store, parts in self.parts.items() if store not in self.needed for part in parts]
 
 
-def _access(op: Op, plan: Plan, geometry: Geometry) -> _Access | None:
+def _access(op: Op, facts: Facts, geometry: Geometry) -> _Access | None:
     """A load or a store of local or private memory, if no group, loop or argument decides on its elements."""
     dimensions, mask = len(geometry.group_range), ops.mask(op)
-    condition = None if mask is None else plan.value(mask, dimensions).form
+    condition = None if mask is None else facts.value(mask, dimensions).form
     if mask is not None and (condition is None or not condition.constant):
         return None
-    address = addressing.foreseen(op, plan, dimensions)
+    address = addressing.foreseen(op, facts, dimensions)
     form, where = address.form, address.elements
     if not address.proved or form is None or not form.constant:
         return None
     places = form.pattern
-    if plan.values[op.operands[0]].space == "private":
+    if facts.values[op.operands[0]].space == "private":
         places = places * geometry.items + where.chosen // (math.prod(where.shape) // geometry.items)
     return _Access(op, where, places)
 

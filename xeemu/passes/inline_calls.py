@@ -6,9 +6,9 @@ from xeemu.devices.target import Target
 from xeemu.ir import inlining
 from xeemu.language import source
 from xeemu.language.program import Program
-from xeemu.passes.facts import Facts
+from xeemu.passes.analyses import Analyses
 
 
-def inline_calls(program: Program, facts: Facts, target: Target) -> Program:
+def inline_calls(program: Program, analyses: Analyses, target: Target) -> Program:
     """A program without calls; what a library does in one has the line of the call."""
     return dataclasses.replace(program, body=inlining.inlined(program.body, source.is_of_user))

@@ -11,11 +11,11 @@ from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import addressing, injectivity
 from xeemu.knowledge.addressing import Address
-from xeemu.knowledge.analysis import Known, Plan
+from xeemu.knowledge.analysis import Facts, Known
 from xeemu.knowledge.forms import Form
 from xeemu.knowledge.value_numbering import Numbers
 from xeemu.language import primitives
-from xeemu.passes.facts import Facts
+from xeemu.passes.analyses import Analyses
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -58,20 +58,20 @@ class Place:
         return elements.shape if elements.all else (elements.count,)
 
 
-def of_loop(loop: Op, facts: Facts) -> dict[Known, Place]:
+def of_loop(loop: Op, analyses: Analyses) -> dict[Known, Place]:
     """The memories that a loop accesses at one place each, whose elements have one user."""
     structure = control.of(loop)
-    memories = [facts.known(value) for value in control.carried(structure, loop.regions[-1])]
+    memories = [analyses.known(value) for value in control.carried(structure, loop.regions[-1])]
     uses = {memory: _Uses() for memory in memories if memory.space}
     if not uses:
         return {}
     numbers = _Invariants(loop)
     for region in (inner for each in loop.regions for inner in _regions(each)):
         for op in region.ops:
-            for memory in {facts.known(value) for value in op.operands} & uses.keys():
-                uses[memory].add(op, facts.plans[region], numbers, facts.dimensions)
+            for memory in {analyses.known(value) for value in op.operands} & uses.keys():
+                uses[memory].add(op, analyses.by_region[region], numbers, analyses.dimensions)
     places = {memory: use.place for memory, use in uses.items()}
-    return {m: place for m, place in places.items() if place is not None and _is_sound(place, m, loop, facts)}
+    return {m: place for m, place in places.items() if place is not None and _is_sound(place, m, loop, analyses)}
 
 
 def _regions(region: Region) -> Iterator[Region]:
@@ -94,17 +94,17 @@ class _Uses:
         """The only place that is accessed."""
         return next(iter(self._places.values())) if len(self._places) == 1 and not self._is_spoilt else None
 
-    def add(self, op: Op, plan: Plan, numbers: "_Invariants", dimensions: int) -> None:
+    def add(self, op: Op, facts: Facts, numbers: "_Invariants", dimensions: int) -> None:
         """Adds an operation that uses the memory."""
         if op.regions or op.name in ops.ORDERING:
             return
         if op.name not in ops.ACCESSES or ops.operation(op) not in ("load", "store") or op.attributes.get("fetch"):
             self._is_spoilt = True
             return
-        index = tuple(plan.value(value, dimensions) for value in ops.indices(op))
-        address = addressing.foreseen(op, plan, dimensions)
+        index = tuple(facts.value(value, dimensions) for value in ops.indices(op))
+        address = addressing.foreseen(op, facts, dimensions)
         place = Place(op, address, index, any(map(numbers.is_deep, ops.indices(op))))
-        key = _key(place, plan.values[op.operands[0]], numbers)
+        key = _key(place, facts.values[op.operands[0]], numbers)
         before = self._places.get(key) if key is not None else None
         self._is_spoilt |= key is None
         if before is None or (place.stores, not place.is_deep) > (before.stores, not before.is_deep):
@@ -121,9 +121,9 @@ def _key(place: Place, memory: Known, numbers: "_Invariants") -> Hashable:
     return None if None in index else ("computed", index, lanes)
 
 
-def _is_sound(place: Place, memory: Known, loop: Op, facts: Facts) -> bool:
+def _is_sound(place: Place, memory: Known, loop: Op, analyses: Analyses) -> bool:
     """Whether each element has one user, is within bounds, and can be found before the loop."""
-    address, geometry = place.address, facts.program.geometry
+    address, geometry = place.address, analyses.program.geometry
     if (place.is_deep and place.forms is None) or not address.elements.count or not place.op.operands[0].size:
         return False
     if memory.space == "private" and not address.elements.all:

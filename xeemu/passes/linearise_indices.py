@@ -13,13 +13,13 @@ from xeemu.ir.program import Op, Value
 from xeemu.ir.rewriting import Rewriter, rewritten
 from xeemu.language.program import Program
 from xeemu.passes import eliminate_dead_code
-from xeemu.passes.facts import Facts
+from xeemu.passes.analyses import Analyses
 
 
-def linearise_indices(program: Program, facts: Facts, target: Target) -> Program:
+def linearise_indices(program: Program, analyses: Analyses, target: Target) -> Program:
     """A program whose accesses have one component of an index where two are such."""
     made = {value: op for op in program.body.walk() for value in op.results}
-    each = ((op, _joined(op, made, facts)) for op in program.body.walk() if op.name in ops.ACCESSES)
+    each = ((op, _joined(op, made, analyses)) for op in program.body.walk() if op.name in ops.ACCESSES)
     found = {op: linear for op, linear in each if linear is not op}
     if not found:
         return program
@@ -33,11 +33,11 @@ def linearise_indices(program: Program, facts: Facts, target: Target) -> Program
     return eliminate_dead_code.remade(program, rewritten(program.body, seen))
 
 
-def _joined(op: Op, made: Mapping[Value, Op], facts: Facts) -> Op:
+def _joined(op: Op, made: Mapping[Value, Op], analyses: Analyses) -> Op:
     """An access with such components as one; the same one if it has none."""
     indices, sizes, k = ops.indices(op), list(ops.seen_shape(op)), 1
     while k < len(indices):
-        whole = _whole(made.get(indices[k - 1]), made.get(indices[k]), sizes[k], facts)
+        whole = _whole(made.get(indices[k - 1]), made.get(indices[k]), sizes[k], analyses)
         if whole is None:
             k += 1
             continue
@@ -51,11 +51,11 @@ def _joined(op: Op, made: Mapping[Value, Op], facts: Facts) -> Op:
     return dataclasses.replace(op, operands=operands, attributes={**op.attributes, "access": seen})
 
 
-def _whole(quotient: Op | None, rest: Op | None, width: int, facts: Facts) -> Value | None:
+def _whole(quotient: Op | None, rest: Op | None, width: int, analyses: Analyses) -> Value | None:
     """The number, not negative, of which two operations give the quotient and the remainder by a width."""
     if quotient is None or rest is None or (quotient.name, rest.name) != ("div", "rem"):
         return None
-    number, interval = quotient.operands[0], facts.known(quotient.operands[0]).interval
-    by_width = all(facts.known(op.operands[1]).only == width for op in (quotient, rest))
+    number, interval = quotient.operands[0], analyses.known(quotient.operands[0]).interval
+    by_width = all(analyses.known(op.operands[1]).only == width for op in (quotient, rest))
     is_natural = interval is not None and interval[0] >= 0 and number.shape == quotient.results[0].shape
     return number if by_width and is_natural and rest.operands[0] is number else None

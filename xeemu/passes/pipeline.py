@@ -9,18 +9,18 @@ from xeemu.devices.target import Target
 from xeemu.ir import verifier
 from xeemu.language import source
 from xeemu.language.program import Program
+from xeemu.passes.analyses import Analyses
 from xeemu.passes.common_subexpressions import common_subexpressions
 from xeemu.passes.drop_redundant_masks import drop_redundant_masks
 from xeemu.passes.eliminate_dead_code import eliminate_dead_code
 from xeemu.passes.eliminate_scratchpads import eliminate_scratchpads
-from xeemu.passes.facts import Facts
 from xeemu.passes.forward_stores import forward_stores
 from xeemu.passes.inline_calls import inline_calls
 from xeemu.passes.linearise_indices import linearise_indices
 from xeemu.passes.promote_memories import promote_memories
 from xeemu.passes.simplify_divisions import simplify_divisions
 
-Pass = Callable[[Program, Facts, Target], Program]
+Pass = Callable[[Program, Analyses, Target], Program]
 """A program from another one, of which so much is known, for a host; the same one if nothing is to be done."""
 
 PASSES: tuple[Pass, ...] = (
@@ -40,7 +40,7 @@ the second one there is no dead code, of which the others leave none behind."""
 NAMES = tuple(each.__name__ for each in PASSES)
 
 
-def optimised(program: Program, target: Target, rows: range | None = None, after: str | None = None) -> Facts:
+def optimised(program: Program, target: Target, rows: range | None = None, after: str | None = None) -> Analyses:
     """A program after the passes, with what is known of it.
 
     Args:
@@ -49,10 +49,10 @@ def optimised(program: Program, target: Target, rows: range | None = None, after
       rows: the rows of groups, along the first dimension of the group range, that will; None for all.
       after: the name of the last pass that is applied; None for all.
     """
-    facts = Facts(program, rows)
+    analyses = Analyses(program, rows)
     for each in PASSES[: None if after is None else NAMES.index(after) + 1]:
-        made = each(facts.program, facts, target)
-        if made.body is not facts.program.body:
+        made = each(analyses.program, analyses, target)
+        if made.body is not analyses.program.body:
             verifier.verify(made.body, lambda op: str(source.of_op(op)))
-            facts = Facts(made, rows)
-    return facts
+            analyses = Analyses(made, rows)
+    return analyses

@@ -22,42 +22,42 @@ from xeemu.knowledge.forms import Form
 from xeemu.language import primitives
 from xeemu.language.program import Program
 from xeemu.passes import building, elements, eliminate_dead_code, invariant_places
+from xeemu.passes.analyses import Analyses
 from xeemu.passes.building import Builder
 from xeemu.passes.elements import Lanes
-from xeemu.passes.facts import Facts
 from xeemu.passes.invariant_places import Place
 
 _LOOPS = ("scan", "while")
 
 
-def promote_memories(program: Program, facts: Facts, target: Target) -> Program:
+def promote_memories(program: Program, analyses: Analyses, target: Target) -> Program:
     """A program whose loops carry elements of memories that they access at one place only."""
-    promotion = _Promotion(program, facts)
+    promotion = _Promotion(program, analyses)
     return eliminate_dead_code.remade(program, rewritten(program.body, promotion.rule, promotion.renewed))
 
 
 class _Promotion:
     """Rewrites loops; in there, the versions of promoted memories are their elements."""
 
-    def __init__(self, program: Program, facts: Facts) -> None:
-        self.program, self.facts = program, facts
+    def __init__(self, program: Program, analyses: Analyses) -> None:
+        self.program, self.analyses = program, analyses
         self.places: dict[Known, Place] = {}
 
     def renewed(self, value: Value) -> Value:
-        place = self.places.get(self.facts.known(value))
+        place = self.places.get(self.analyses.known(value))
         return value if place is None else Value(place.shape, value.dtype)
 
     def rule(self, rewriter: Rewriter, op: Op) -> Sequence[Value | None] | None:
         if op.name in _LOOPS:
             found = {
                 memory: place
-                for memory, place in invariant_places.of_loop(op, self.facts).items()
+                for memory, place in invariant_places.of_loop(op, self.analyses).items()
                 if memory not in self.places
             }
             return self._loop(rewriter, op, found) if found else None
-        place = self.places.get(self.facts.known(op.operands[0])) if op.operands and not op.regions else None
+        place = self.places.get(self.analyses.known(op.operands[0])) if op.operands and not op.regions else None
         if op.name in ops.ACCESSES and place is not None:
-            access = _Access(Builder(self.program, rewriter, op), self.facts, place)
+            access = _Access(Builder(self.program, rewriter, op), self.analyses, place)
             return [access.loaded() if ops.operation(op) == "load" else access.stored()]
         if op.name in ops.ORDERING:
             return self._ordered(rewriter, op)
@@ -67,7 +67,7 @@ class _Promotion:
         """A loop that carries elements of some memories; gives its results."""
         around, memories = dict(self.places), dict[int, _Memory]()
         for k, value in enumerate(op.operands):
-            if (place := places.get(self.facts.known(value))) is not None:
+            if (place := places.get(self.analyses.known(value))) is not None:
                 builder = Builder(self.program, rewriter, place.op)
                 memories[k] = _Memory(builder, op, place, rewriter.values([value])[0])
         rewriter.found |= {op.operands[k]: memory.loaded() for k, memory in memories.items()}
@@ -82,7 +82,7 @@ class _Promotion:
 
     def _ordered(self, rewriter: Rewriter, op: Op) -> Sequence[Value | None] | None:
         """What a barrier or fence gives, for the memories that are left to it."""
-        are_values = [self.facts.known(value) in self.places for value in op.operands]
+        are_values = [self.analyses.known(value) in self.places for value in op.operands]
         if not any(are_values):
             return None
         values = rewriter.values(op.operands)
@@ -143,12 +143,12 @@ class _Access:
 
     Attributes:
       builder: of what stands for it.
-      facts: of the program.
+      analyses: of the program.
       place: of the memory.
     """
 
     builder: Builder
-    facts: Facts
+    analyses: Analyses
     place: Place
 
     @property
@@ -160,13 +160,13 @@ class _Access:
     def _lanes(self) -> Lanes:
         op = self.builder.op
         mask, shape = ops.mask(op), op.attributes["access"].shape
-        return elements.lanes(addressing.left_in(shape, None if mask is None else self.facts.known(mask).form))
+        return elements.lanes(addressing.left_in(shape, None if mask is None else self.analyses.known(mask).form))
 
     @property
     def _masked(self) -> bool:
         """Whether its mask is known only as the program runs."""
         mask = ops.mask(self.builder.op)
-        form = None if mask is None else self.facts.known(mask).form
+        form = None if mask is None else self.analyses.known(mask).form
         return mask is not None and (form is None or not form.constant)
 
     def loaded(self) -> Value:

@@ -11,10 +11,10 @@ from xeemu.ir.rewriting import Rewriter, rewritten
 from xeemu.knowledge import floor_division
 from xeemu.language.program import Program
 from xeemu.passes import eliminate_dead_code
-from xeemu.passes.facts import Facts
+from xeemu.passes.analyses import Analyses
 
 
-def simplify_divisions(program: Program, facts: Facts, target: Target) -> Program:
+def simplify_divisions(program: Program, analyses: Analyses, target: Target) -> Program:
     """A program in which such a quotient is that of `div`, and such a remainder that of `rem`."""
     made = {value: op for op in program.body.walk() for value in op.results}
     if not any(op.name in ("div", "rem") for op in made.values()):
@@ -23,9 +23,9 @@ def simplify_divisions(program: Program, facts: Facts, target: Target) -> Progra
     def divided(rewriter: Rewriter, op: Op) -> Sequence[Value | None] | None:
         if op.name != "select_n":
             return None
-        if (known := facts.known(op.operands[0]).only) is not None:
+        if (known := analyses.known(op.operands[0]).only) is not None:
             return rewriter.values([op.operands[1 + known]])
-        division = floor_division.natural(op.results[0], made, lambda value: facts.known(value).interval)
+        division = floor_division.natural(op.results[0], made, lambda value: analyses.known(value).interval)
         return None if division is None else rewriter.values(division.results)
 
     return eliminate_dead_code.remade(program, rewritten(program.body, divided))

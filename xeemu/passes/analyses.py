@@ -5,12 +5,12 @@ import functools
 
 from xeemu.ir.program import Region, Value
 from xeemu.knowledge import analysis, dataflow, group_invariant_memory
-from xeemu.knowledge.analysis import Known, Plan
+from xeemu.knowledge.analysis import Facts, Known
 from xeemu.language.program import Program
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Facts:
+class Analyses:
     """A program with what is known of it; all of that is found out only when somebody asks.
 
     Attributes:
@@ -22,7 +22,7 @@ class Facts:
     rows: range | None = None
 
     @functools.cached_property
-    def plan(self) -> Plan:
+    def facts(self) -> Facts:
         """The analysis of the program, with the memories that all groups fill alike."""
         shared = group_invariant_memory.analyse(self.program, self.rows)
         return shared or dataflow.analyse(self.program, self.rows)
@@ -33,17 +33,17 @@ class Facts:
         return len(self.program.geometry.group_range)
 
     @functools.cached_property
-    def plans(self) -> dict[Region, Plan]:
-        """The plan of each region of a program without calls."""
-        return dict(analysis.bodies(self.program.body, self.plan))
+    def by_region(self) -> dict[Region, Facts]:
+        """The facts of each region of a program without calls."""
+        return dict(analysis.bodies(self.program.body, self.facts))
 
     @functools.cached_property
     def _values(self) -> dict[Value, Known]:
-        return {value: known for plan in self.plans.values() for value, known in plan.values.items()}
+        return {value: known for facts in self.by_region.values() for value, known in facts.values.items()}
 
     def known(self, value: Value) -> Known:
         """What is known of a value of a program without calls.
 
         All versions of a memory have one and the same `Known`.
         """
-        return self._values[value] if value in self._values else self.plan.value(value, self.dimensions)
+        return self._values[value] if value in self._values else self.facts.value(value, self.dimensions)
