@@ -11,6 +11,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from xeemu.emission.chunk import Chunk
+from xeemu.emission.observer import Event
+from xeemu.faults import faulty_lanes
 from xeemu.faults.stamps import Layout, Stamp
 from xeemu.knowledge import conflicts
 
@@ -63,6 +66,40 @@ class User:
     barriers: jax.Array
     epoch: jax.Array
     sub_epoch: jax.Array
+
+    @classmethod
+    def of(
+        cls,
+        event: Event,
+        places: jax.Array,
+        chunk: Chunk,
+        barriers: jax.Array,
+        epoch: jax.Array,
+        sub_epoch: jax.Array,
+    ) -> "User":
+        """Who takes part in an access at places in the stamps, in epochs `[G, 1]`, of sub-groups `[G, n or 1]`."""
+        items = chunk.geometry.items
+        first, last = ends(event, items)
+        shape = (chunk.count, event.lanes.count)
+        return cls(
+            place=jnp.broadcast_to(places, shape).astype(np.int64),
+            taken=jnp.broadcast_to(event.taken(items), shape),
+            element=jnp.broadcast_to(event.address.index, shape).astype(np.int64),
+            group=jnp.broadcast_to(faulty_lanes.linear_ids(chunk)[:, None], shape),
+            first=np.broadcast_to(first, shape),
+            last=np.broadcast_to(last, shape),
+            barriers=jnp.broadcast_to(barriers, shape),
+            epoch=jnp.broadcast_to(epoch, shape),
+            sub_epoch=jnp.broadcast_to(sub_epoch, shape),
+        )
+
+
+def ends(event: Event, items: int) -> tuple[np.ndarray, np.ndarray]:
+    """`[n]` the first and the last of the work-items, of so many of a group, that access each element together."""
+    if event.lanes.shape:
+        each = event.items(items).astype(np.int64)
+        return each, each
+    return np.zeros(1, np.int64), np.full(1, items - 1)
 
 
 class _Seen(NamedTuple):

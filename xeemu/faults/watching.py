@@ -7,7 +7,6 @@ take part in one; each access looks at the stamps of the spots that it must not 
 stamps tell work-items and epochs and no order of execution.
 """
 
-import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,8 +21,9 @@ from xeemu.emission.bits import bits, bits_of
 from xeemu.emission.buffers import Buffer
 from xeemu.emission.chunk import Chunk
 from xeemu.emission.observer import Event, Observer, Passage, Result
-from xeemu.faults import additions, alignment, batches, initialisation, races, written
+from xeemu.faults import additions, alignment, batches, faulty_lanes, initialisation, races, written
 from xeemu.faults.batches import Batch, Kept, Record
+from xeemu.faults.faulty_lanes import Lane, linear_ids
 from xeemu.faults.following import Trail
 from xeemu.faults.proofs import Spot
 from xeemu.faults.races import CASES, Conflict, User
@@ -180,7 +180,7 @@ class Watching(Observer):
     def _check_written(self, event: Event, number: int, memory: Allocation) -> None:
         bitmap = self._bitmap(self.watch.initialised.index(memory))
 
-        def example(at: "_Lane") -> list[jax.Array]:
+        def example(at: Lane) -> list[jax.Array]:
             if memory.space == "global":
                 row = bitmap
             elif memory.space == "local":
@@ -193,44 +193,39 @@ class Watching(Observer):
         self._find("unwritten", number, event, written.missing(event, bitmap, self.chunk), example)
 
     def _note_written(self, event: Event, memory: int) -> None:
-        own = memory - len(self.watch.present)
-        after = written.after(event, self._bitmap(memory), self.chunk)
-        self._put(*(("written", own) if own >= 0 else ("present", memory)), after)
+        self._put(*self._kept(memory), written.after(event, self._bitmap(memory), self.chunk))
 
     def _bitmap(self, memory: int) -> jax.Array:
         """Which elements have been written of a memory by its number."""
-        own = memory - len(self.watch.present)
-        bitmap: jax.Array = self._found["written"][own] if own >= 0 else self._found["present"][memory]
+        kind, number = self._kept(memory)
+        bitmap: jax.Array = self._found[kind][number]
         return bitmap
+
+    def _kept(self, memory: int) -> tuple[str, int]:
+        """By what kind and number the state has the bitmap of a memory."""
+        own = memory - len(self.watch.present)
+        return ("written", own) if own >= 0 else ("present", memory)
 
     def _check_parted(self, reached: jax.Array, running: jax.Array, number: int) -> None:
         parted = running & reached.any(1) & ~reached.all(1)
-        count, example = self._found["parted"][number]
-        row = jnp.argmax(parted)
-        seen = Parted(self._groups[row], reached[row].sum(), jnp.argmax(reached[row]), jnp.argmin(reached[row]))
+        (count, example), row = self._found["parted"][number], jnp.argmax(parted)
+        group, lanes = linear_ids(self.chunk)[row], reached[row]
+        seen = Parted(group, lanes.sum(), jnp.argmax(lanes), jnp.argmin(lanes))
         first = (count == 0) & parted.any()
-        self._put("parted", number, (count + parted.sum(), jnp.where(first, _vector(seen), example)))
+        self._put("parted", number, (count + parted.sum(), jnp.where(first, faulty_lanes.vector(seen), example)))
 
     def _find(
-        self, kind: str, number: int, event: Event, hits: jax.Array, example: Callable[["_Lane"], Sequence[jax.Array]]
+        self, kind: str, number: int, event: Event, hits: jax.Array, example: Callable[[Lane], Sequence[jax.Array]]
     ) -> None:
         """Counts the lanes at fault, and keeps the first one of the launch as an example."""
-        hits = jnp.broadcast_to(hits, (self.chunk.count, event.lanes.count))
-        before = self._found[kind][number]
-
-        def add(found: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-            count, kept = found
-            seen = _vector(example(_Lane.first(hits, event, self._groups, self._items)))
-            return count + hits.sum(), jnp.where(count == 0, seen, kept)
-
-        self._put(kind, number, lax.cond(hits.any(), add, lambda found: found, before))
+        self._put(kind, number, faulty_lanes.added(self._found[kind][number], hits, event, self.chunk, example))
 
     # Atomic sums.
 
     def _check_sums(self, event: Event, spot: Spot) -> None:
         summed, barriers = self.watch.proofs.additions, self._found["barriers"][:, None]
         assert summed is not None
-        user = self._user_in(event, barriers, barriers, barriers)
+        user = User.of(event, self._places(event), self.chunk, barriers, barriers, barriers)
         contents = event.buffer.data.reshape(-1)[user.place]
         values = event.lanes.array(event.values[0], self.chunk)
         state = additions.added(summed, self._found["added"], event, user, values, contents)
@@ -289,26 +284,8 @@ class Watching(Observer):
         elif self.watch.parts:
             sub_epoch = sub_epoch.max(1)
         inner = sub_epoch if sub_epoch.ndim > 1 else sub_epoch[:, None]
-        return self._user_in(event, self._found["barriers"][:, None], epoch[:, None], inner)
-
-    def _user_in(self, event: Event, barriers: jax.Array, epoch: jax.Array, sub_epoch: jax.Array) -> User:
-        """Who takes part in an access, in the epochs `[G, 1]`, of sub-groups `[G, n or 1]`."""
-        shape = (self.chunk.count, event.lanes.count)
-        if event.lanes.shape:
-            first = last = event.items(self._items)
-        else:
-            first, last = np.zeros(1, np.int64), np.full(1, self._items - 1)
-        return User(
-            place=jnp.broadcast_to(self._places(event), shape).astype(np.int64),
-            taken=jnp.broadcast_to(event.taken(self._items), shape),
-            element=jnp.broadcast_to(event.address.index, shape).astype(np.int64),
-            group=jnp.broadcast_to(self._groups[:, None], shape),
-            first=np.broadcast_to(first.astype(np.int64), shape),
-            last=np.broadcast_to(last.astype(np.int64), shape),
-            barriers=jnp.broadcast_to(barriers, shape),
-            epoch=jnp.broadcast_to(epoch, shape),
-            sub_epoch=jnp.broadcast_to(sub_epoch, shape),
-        )
+        barriers = self._found["barriers"][:, None]
+        return User.of(event, self._places(event), self.chunk, barriers, epoch[:, None], inner)
 
     def _stamps(self, spot: Spot) -> list[jax.Array]:
         number = self.watch.spots.index(spot)
@@ -360,22 +337,17 @@ class Watching(Observer):
         number, shape = self.watch.memories.index(memory), (self.chunk.count, event.lanes.count)
         table = self.watch.tables[memory]
         place, chosen = self._places(event), table.places[spot]
-        if event.lanes.shape:
-            first = last = event.items(self._items)
-        else:
-            first, last = np.zeros(1, np.int64), np.full(1, self._items - 1)
-        value = jnp.zeros(shape, bits_of(memory.dtype))
-        if after is not None and table.compares:
-            stored = event.lanes.array(event.values[0], self.chunk).astype(memory.dtype)
-            value = jnp.broadcast_to(bits(stored), shape)
+        first, last = races.ends(event, self._items)
+        compares = after is not None and table.compares
+        value = self._stored(event, memory.dtype) if compares else jnp.zeros(shape, bits_of(memory.dtype))
         waiting = self._batches[memory]
         waiting.append(
             Record(
                 np.int64(chosen),
                 jnp.broadcast_to(place, shape),
                 jnp.broadcast_to(event.taken(self._items), shape),
-                first.astype(np.int64),
-                last.astype(np.int64),
+                first,
+                last,
                 self._found["barriers"],
                 self._found["epochs"][number],
                 self._found["sub_epochs"][number],
@@ -394,7 +366,7 @@ class Watching(Observer):
         self._batches[memory] = []
         table, layout, lanes = self.watch.tables[memory], self.watch.layouts[memory], self.chunk.geometry.sub_group_size
         own = memory.space == "local"
-        batch = Batch(table, self.watch.reaches, layout, lanes, self._groups, memory.elements, own)
+        batch = Batch(table, self.watch.reaches, layout, lanes, linear_ids(self.chunk), memory.elements, own)
         kind, found = "own" if own else "shared", self._found
         *stamps, contents = found[kind][number]
         seen = (found["conflicts"], found["differing"], found["examples"], found["racing"][number])
@@ -406,19 +378,18 @@ class Watching(Observer):
     def _differs(self, event: Event, contents: jax.Array | None) -> jax.Array:
         """`[G, n]` whether the value that a lane stores differs in its bits from those contents of memory."""
         assert contents is not None
-        stored = event.lanes.array(event.values[0], self.chunk).astype(contents.dtype)
-        shape = (self.chunk.count, event.lanes.count)
-        return jnp.broadcast_to(bits(stored), shape) != jnp.broadcast_to(bits(contents), shape)
+        return self._stored(event, contents.dtype) != bits(contents)
+
+    def _stored(self, event: Event, dtype: np.dtype) -> jax.Array:
+        """`[G, n]` bits of what lanes store to a memory of a dtype."""
+        stored = event.lanes.array(event.values[0], self.chunk).astype(dtype)
+        return jnp.broadcast_to(bits(stored), (self.chunk.count, event.lanes.count))
 
     # What an access is made of.
 
     @property
     def _items(self) -> int:
         return self.chunk.geometry.items
-
-    @property
-    def _groups(self) -> jax.Array:
-        return self.chunk.linear_ids().astype(np.int64)
 
     def _places(self, event: Event) -> jax.Array:
         return positions.places(event.buffer, event.address.index, event.lanes, self.chunk)
@@ -427,36 +398,3 @@ class Watching(Observer):
         entries = list(self._found[kind])
         entries[number] = entry
         self._found = {**self._found, kind: entries}
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Lane:
-    """One lane of an access that is at fault.
-
-    Attributes:
-      row, column: its group's number in the chunk, and its own in the access.
-      group: the group's linear id.
-      item: the work-item's linear local id.
-    """
-
-    row: jax.Array
-    column: jax.Array
-    group: jax.Array
-    item: jax.Array
-
-    @classmethod
-    def first(cls, hits: jax.Array, event: Event, groups: jax.Array, items: int) -> "_Lane":
-        """The first lane of a `[G, n]` mask."""
-        at = jnp.argmax(hits.reshape(-1))
-        row, column = at // hits.shape[1], at % hits.shape[1]
-        item = jnp.asarray(event.items(items))[column] if event.lanes.shape else jnp.zeros((), np.int64)
-        return cls(row, column, groups[row], item)
-
-    def of(self, values: jax.Array) -> jax.Array:
-        """The lane's element of a `[G or 1, n or 1]` array."""
-        row = self.row if values.shape[0] > 1 else 0
-        return values[row, self.column if values.shape[1] > 1 else 0]
-
-
-def _vector(values: Sequence[Any]) -> jax.Array:
-    return jnp.stack([jnp.asarray(value).astype(np.int64) for value in values])
