@@ -8,7 +8,8 @@ from jax import lax
 from launches import prepared
 
 import xeemu as xe
-from xeemu.knowledge import dependence, symbolic_execution
+from xeemu.faults import dependence
+from xeemu.knowledge import symbolic_execution
 
 
 @xe.kernel
@@ -50,11 +51,11 @@ def kernel(wg, x, out, *, how="not"):
 def test_a_store_depends_on_a_load(how, depends):
     x = np.zeros(64, np.int32)
     ready = prepared(kernel, xe.NDRange(64, 32), (x, x), {"how": how}, device="max1550")
-    tree = symbolic_execution.of_program(ready.program, ready.facts, (None, None))
-    memory = {o.key: o.place.memory for o in tree.root.operations()}
-    (load,) = (o.key for o in tree.root.operations() if o.name == "load" and o.place.memory.name == "x")
-    (store,) = (o.key for o in tree.root.operations() if o.name == "store" and o.place.memory.name == "out")
-    found = dependence.dependent_updates(tree.root.body, tree.root.facts, [load], memory.get)
+    facts = symbolic_execution.of_program(ready.program, ready.facts, (None, None))
+    memory = {o.key: o.place.memory for o in facts.root.operations()}
+    (load,) = (o.key for o in facts.root.operations() if o.name == "load" and o.place.memory.name == "x")
+    (store,) = (o.key for o in facts.root.operations() if o.name == "store" and o.place.memory.name == "out")
+    found = dependence.of_loads(facts.root.body, facts.root.facts, [load], memory.get).updates
     assert (store in found) == depends
 
 
@@ -79,9 +80,9 @@ def steered(wg, x, out, *, how="not"):
 def test_where_an_access_goes_depends_on_a_load(how):
     x = np.zeros(64, np.int32)
     ready = prepared(steered, xe.NDRange(64, 32), (x, x), {"how": how}, device="max1550")
-    tree = symbolic_execution.of_program(ready.program, ready.facts, (None, None))
-    memory = {o.key: o.place.memory for o in tree.root.operations()}
-    (load,) = (o.key for o in tree.root.operations() if o.name == "load")
-    stores = {o.key for o in tree.root.operations() if o.name == "store"}
-    found = dependence.steered_accesses(tree.root.body, tree.root.facts, [load], memory.get)
+    facts = symbolic_execution.of_program(ready.program, ready.facts, (None, None))
+    memory = {o.key: o.place.memory for o in facts.root.operations()}
+    (load,) = (o.key for o in facts.root.operations() if o.name == "load")
+    stores = {o.key for o in facts.root.operations() if o.name == "store"}
+    found = dependence.of_loads(facts.root.body, facts.root.facts, [load], memory.get).steered
     assert stores & found == (set() if how in ("value", "other branch") else stores)

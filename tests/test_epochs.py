@@ -7,7 +7,8 @@ from jax import lax
 from launches import prepared
 
 import xeemu as xe
-from xeemu.knowledge import epochs, symbolic_execution
+from xeemu.faults import epochs
+from xeemu.knowledge import symbolic_execution
 
 
 def of_kernel(kernel, *arguments, **static):

@@ -15,8 +15,8 @@ from test_update_coalescing import on_a_gpu
 import xeemu as xe
 from xeemu import kernels
 from xeemu.ir import ops
-from xeemu.knowledge import group_invariant_memory, scratchpad_copies
 from xeemu.launching import executables
+from xeemu.passes import group_invariant_memory, scratchpad_copies
 
 GROUPS, N = 6, 16
 ND_RANGE = xe.NDRange(GROUPS * N, N)

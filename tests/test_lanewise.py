@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from jax import lax
 
-from xeemu.knowledge import lanewise
 from xeemu.language import importing
+from xeemu.stepping import lanewise
 
 N, OTHERS = 8, 8 * 3
 X = jnp.zeros((N, 3))

@@ -23,13 +23,12 @@ from xeemu.knowledge import (
     forms,
     growth,
     intervals,
-    lanewise,
     symbolic_execution,
     work,
 )
 from xeemu.language import lineage, linearity, primitives, separation, source
 from xeemu.launching import preparation
-from xeemu.stepping import flattening
+from xeemu.stepping import flattening, lanewise
 
 ITEMS = 24  # the second sub-group has lanes that are absent
 RANGE = xe.NDRange(ITEMS, ITEMS)

@@ -14,16 +14,16 @@ from test_kernels import SIZES
 
 import xeemu as xe
 from xeemu import kernels
-from xeemu.faults import checking, initialisation, proofs
+from xeemu.faults import checking, group_conflicts, initialisation, proofs
 from xeemu.knowledge import conflicts, symbolic_execution
 
 
 @pytest.fixture
 def nothing_proved(monkeypatch):
     """A check that watches every access and barrier that there is."""
-    monkeypatch.setattr(conflicts, "keeps_apart", lambda pair, *_: conflicts.reach(*pair) >= conflicts.GROUP)
+    monkeypatch.setattr(group_conflicts, "keeps_apart", lambda pair, *_: conflicts.reach(*pair) >= conflicts.GROUP)
     monkeypatch.setattr(conflicts, "keeps_to_groups", lambda pair, *_: conflicts.reach(*pair) >= conflicts.DEVICE)
-    monkeypatch.setattr(conflicts, "all_keep_apart", lambda *_: False)
+    monkeypatch.setattr(group_conflicts, "all_keep_apart", lambda *_: False)
     monkeypatch.setattr(conflicts, "all_keep_to_groups", lambda *_: False)
     monkeypatch.setattr(initialisation, "_doubtful", lambda memory, uses, *_: filter(initialisation.reads, uses))
     monkeypatch.setattr(proofs, "_is_within_bounds", lambda *_: False)

@@ -13,9 +13,8 @@ from test_update_coalescing import on_a_gpu
 
 import xeemu as xe
 from xeemu import kernels
-from xeemu.knowledge import group_invariant_memory
 from xeemu.launching import preparation
-from xeemu.passes import invariant_places
+from xeemu.passes import group_invariant_memory, invariant_places
 
 
 @pytest.fixture(autouse=True)

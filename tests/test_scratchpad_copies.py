@@ -9,8 +9,8 @@ from launches import prepared, run
 
 import xeemu as xe
 from xeemu.ir import ops
-from xeemu.knowledge import dataflow, scratchpad_copies
-from xeemu.passes import pipeline
+from xeemu.knowledge import dataflow
+from xeemu.passes import pipeline, scratchpad_copies
 
 SIZE, HALF, GROUPS = 16, 3, 40
 N, TILE = SIZE * GROUPS, SIZE + 2 * HALF

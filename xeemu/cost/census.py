@@ -10,13 +10,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from xeemu.cost import amounts, instructions, pieces, requests, tallies
+from xeemu.cost import amounts, instructions, liveness, pieces, requests, tallies
 from xeemu.cost.costs import Meter
 from xeemu.cost.counter import Count, Counter, Issued, all_active, has_geometry
 from xeemu.cost.pieces import Pieces
 from xeemu.cost.vectors import Vector
 from xeemu.devices.device import Device
-from xeemu.knowledge import liveness
 from xeemu.knowledge.access_tree import AccessSite, AccessTree, Key, Node, Operation
 from xeemu.knowledge.analysis import Facts
 from xeemu.knowledge.budget import Budget

@@ -151,7 +151,7 @@ class Counter:
         if memory.space == "private" or operation.place.op == "atomic" or private == 1:
             return Vector(1, True)
         shape, most = operation.access.shape, vectors.widest(private, memory.dtype.itemsize)
-        indices = [addresses.linear_index(o) for o in operations]
+        indices = [o.linear_index for o in operations]
         seen = vectors.common([vectors.of_access(index, shape, rank, memory.dtype.itemsize) for index in indices])
         if seen.width == most or not all(index.known for index in indices):
             return seen
@@ -182,7 +182,7 @@ class Counter:
         return _added(known)
 
     def _of_operation(self, operation: Operation, vector: Vector) -> Count | None:
-        index, mask = addresses.linear_index(operation), addresses.lane_mask(operation, self.tree)
+        index, mask = operation.linear_index, addresses.lane_mask(operation, self.tree)
         known = operation.node.certain and index.known and mask.known
         if not known or not has_geometry(operation.place.memory, self.device):
             return None

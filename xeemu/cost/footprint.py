@@ -93,7 +93,7 @@ def _touched(operations: tuple[Operation, ...], taken: Census) -> _Touched | Non
 
     A report asks for the same several times, with and without each change that is tried.
     """
-    indices = [addresses.linear_index(operation) for operation in operations]
+    indices = [operation.linear_index for operation in operations]
     masks = [addresses.lane_mask(operation, taken.tree) for operation in operations]
     known = all(e.known for e in (*indices, *masks)) and all(o.node.certain for o in operations)
     boxes = [box for operation in operations for box in operation.node.boxes]

@@ -11,6 +11,7 @@ from xeemu.cost import amounts, bounds, conflicts, execution, figures, hints, re
 from xeemu.cost.census import Census
 from xeemu.cost.costs import FIGURES, kind
 from xeemu.cost.counting import Counts, Ledger
+from xeemu.cost.registers import live_bytes
 from xeemu.cost.report import Report
 from xeemu.cost.sites import GlobalTotals, LocalTotals, SiteReport
 from xeemu.cost.subject import Idle, Subject
@@ -22,7 +23,6 @@ from xeemu.devices.device import Device
 from xeemu.devices.occupancy import Occupancy, most_registers, occupancy
 from xeemu.errors import Error, NDRangeError
 from xeemu.knowledge.access_tree import AccessSite, Node
-from xeemu.knowledge.registers import live_bytes
 from xeemu.language import listing, source
 from xeemu.language.kernel import Kernel
 from xeemu.language.linearity import Allocation

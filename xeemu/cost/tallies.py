@@ -38,7 +38,7 @@ def _noted(counter: Counter, operations: Sequence[Operation]) -> np.ndarray | No
     """int64 `[elements]` lanes of an operation on each element; None if that is not known."""
     total = np.zeros(operations[0].place.memory.elements, np.int64)
     for operation in operations:
-        index, mask = addresses.linear_index(operation), addresses.lane_mask(operation, counter.tree)
+        index, mask = operation.linear_index, addresses.lane_mask(operation, counter.tree)
         if not (operation.node.certain and index.known and mask.known):
             return None
         note = functools.partial(_note, total, operation, addresses.chosen(operation), index, mask)

@@ -16,7 +16,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.emission.observer import Event
-from xeemu.faults import races
+from xeemu.faults import group_conflicts, races
 from xeemu.faults.races import User
 from xeemu.faults.stamps import Layout, blank
 from xeemu.knowledge import conflicts
@@ -115,7 +115,7 @@ def of_tree(tree: AccessTree, operations: Sequence[Operation]) -> Additions | No
         memory = operation.place.memory
         if operation.place.op == "atomic" and operation.name in _ADDING and jnp.issubdtype(memory.dtype, jnp.inexact):
             adding.setdefault(memory, []).append(operation)
-    left = [uses for uses in adding.values() if not conflicts.have_one_user(uses, tree)]
+    left = [uses for uses in adding.values() if not group_conflicts.have_one_user(uses, tree)]
     # An unrolled loop makes several of a line, and a body that is walked twice several of an operation.
     found = {operation.key: operation for uses in left for operation in uses}
     return Additions(tuple(found.values()), tree.geometry) if found else None

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from xeemu.errors import KernelError
-from xeemu.faults import happens_before, remedies
+from xeemu.faults import epochs, happens_before, remedies
 from xeemu.faults.happens_before import Units, Unordered
 from xeemu.faults.proofs import Proofs
 from xeemu.faults.races import (
@@ -29,7 +29,6 @@ from xeemu.faults.races import (
     Conflict,
 )
 from xeemu.faults.remedies import Remedy
-from xeemu.knowledge import epochs
 from xeemu.knowledge.access_tree import AccessTree
 from xeemu.knowledge.expressions import TooLarge
 from xeemu.language.geometry import Geometry

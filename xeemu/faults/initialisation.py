@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from xeemu.knowledge import addresses, epochs, instances
+from xeemu.faults import epochs
+from xeemu.knowledge import instances
 from xeemu.knowledge.access_tree import AccessTree, Key, Operation
-from xeemu.knowledge.epochs import Clock
 from xeemu.knowledge.expressions import TooLarge
-from xeemu.knowledge.instances import Instances, Region
+from xeemu.knowledge.instances import Clock, Instances, Region
 from xeemu.language.linearity import Allocation
 
 _MOST_ELEMENTS = 1 << 22
@@ -107,7 +107,7 @@ class _Proof:
 
     def _all_written(self, operation: Operation) -> bool:
         """Whether all elements that an access could read are written before it is first executed."""
-        bounds = addresses.linear_index(operation).interval or (0, self.memory.elements - 1)
+        bounds = operation.linear_index.interval or (0, self.memory.elements - 1)
         low, high = max(bounds[0], 0), min(bounds[1], self.memory.elements - 1)
         in_groups = self.first.reshape(-1, self.memory.elements, self.copies)[:, low : high + 1]
         return bool((in_groups < self.times[operation].offset).all())

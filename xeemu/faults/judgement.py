@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from xeemu.faults import absence, alignment, progress, wording, wrongs
+from xeemu.faults import absence, alignment, dependence, epochs, progress, wording, wrongs
 from xeemu.faults.additions import Met
 from xeemu.faults.exploration import Explored
 from xeemu.faults.findings import Finding, Findings
@@ -15,7 +15,6 @@ from xeemu.faults.uses import Element, Use
 from xeemu.faults.watch import Beyond, Misaligned, Parted, Unwritten, Watch
 from xeemu.faults.wording import Divergence
 from xeemu.ir import ops
-from xeemu.knowledge import dependence, epochs
 from xeemu.language import separation, source
 from xeemu.language.interface import Extent
 from xeemu.language.linearity import Allocation
@@ -125,7 +124,7 @@ class _Judge:
             return self._run.watch.proofs.place(key).memory if key in operations else None
 
         read = [o.key for o in self._run.operations(spot)]
-        steered = dependence.steered_accesses(root.body, root.facts, read, memory)
+        steered = dependence.of_loads(root.body, root.facts, read, memory).steered
         lines = sorted({self._run.watch.proofs.place(key).site.line for key in steered if key in operations})
         if not lines:
             return ""

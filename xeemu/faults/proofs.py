@@ -12,15 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from xeemu.faults import additions, alignment, arithmetic, initialisation, paths, wrapping
+from xeemu.faults import additions, alignment, arithmetic, epochs, group_conflicts, initialisation, paths, wrapping
 from xeemu.faults.additions import Additions
 from xeemu.faults.following import Following, Marking
 from xeemu.faults.ranges import Ranges
-from xeemu.knowledge import addresses, conflicts, epochs, periodicity
+from xeemu.knowledge import addresses, conflicts, periodicity
 from xeemu.knowledge.access_tree import AccessSite, AccessTree, Key, Meeting, Node, Operation
 from xeemu.knowledge.budget import Budget
-from xeemu.knowledge.conflicts import Clocks
-from xeemu.knowledge.epochs import Pair
+from xeemu.knowledge.conflicts import Pair
 from xeemu.knowledge.expressions import Axis, Expression, TooLarge
 from xeemu.knowledge.periodicity import Progressions
 from xeemu.language.linearity import Allocation
@@ -178,10 +177,10 @@ def _races(
     for memory, pairs in meeting.items():
         if memory.space == "private" or memory not in written:
             continue
-        clocks = Clocks(*(epochs.epochs(tree, memory, subs) for subs in (False, True)))
-        if not conflicts.all_keep_apart(tuple(dict.fromkeys(o for pair in pairs for o in pair)), tree, clocks):
+        clocks = group_conflicts.Clocks(*(epochs.epochs(tree, memory, subs) for subs in (False, True)))
+        if not group_conflicts.all_keep_apart(tuple(dict.fromkeys(o for pair in pairs for o in pair)), tree, clocks):
             for pair in pairs:
-                look_at(pair, functools.partial(conflicts.keeps_apart, pair, tree, clocks))
+                look_at(pair, functools.partial(group_conflicts.keeps_apart, pair, tree, clocks))
     shared: dict[Allocation, list[Operation]] = {}
     for operation in operations:
         if operation.place.memory.space == "global" and operation.place.memory in written:

@@ -5,7 +5,7 @@ import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from xeemu.faults import batches, explanations, exploration, mending, wording
+from xeemu.faults import batches, dependence, epochs, explanations, exploration, mending, wording
 from xeemu.faults.findings import DATA_RACE, ERROR, NOTE, WRONG_FENCE, Finding
 from xeemu.faults.proofs import Spot
 from xeemu.faults.races import (
@@ -19,7 +19,6 @@ from xeemu.faults.races import (
 )
 from xeemu.faults.run import Run
 from xeemu.faults.uses import Use
-from xeemu.knowledge import dependence, epochs
 from xeemu.language import source
 from xeemu.language.linearity import Allocation
 from xeemu.language.source import Site
@@ -247,5 +246,5 @@ class RaceFindings:
         def memory(key: Any) -> Allocation | None:
             return self._run.watch.proofs.place(key).memory if key in operations else None
 
-        dependent = dependence.dependent_updates(root.body, root.facts, loads, memory)
+        dependent = dependence.of_loads(root.body, root.facts, loads, memory).updates
         return any(o.key in dependent for spot in pair for o in self._run.operations(spot))

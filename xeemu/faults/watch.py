@@ -10,12 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from xeemu.emission.bits import bits_of
-from xeemu.faults import batches
+from xeemu.faults import batches, epochs
 from xeemu.faults.batches import Table
 from xeemu.faults.proofs import Proofs, Spot
 from xeemu.faults.races import CASES, Conflict
 from xeemu.faults.stamps import Layout, blank
-from xeemu.knowledge import epochs
 from xeemu.knowledge.access_tree import Key, Operation
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation

@@ -21,14 +21,13 @@ from xeemu.emission.bits import bits, bits_of
 from xeemu.emission.buffers import Buffer
 from xeemu.emission.chunk import Chunk
 from xeemu.emission.observer import Event, Observer, Passage, Result
-from xeemu.faults import additions, alignment, batches, faulty_lanes, initialisation, races, written
+from xeemu.faults import additions, alignment, batches, epochs, faulty_lanes, initialisation, races, written
 from xeemu.faults.batches import Batch, Kept, Record
 from xeemu.faults.faulty_lanes import Lane, linear_ids
 from xeemu.faults.following import Trail
 from xeemu.faults.proofs import Spot
 from xeemu.faults.races import CASES, Conflict, User
 from xeemu.faults.watch import Parted, State, Watch
-from xeemu.knowledge import epochs
 from xeemu.knowledge.access_tree import Operation
 from xeemu.knowledge.analysis import Facts
 from xeemu.language.linearity import Allocation

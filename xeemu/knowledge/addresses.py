@@ -10,11 +10,6 @@ from xeemu.knowledge.access_tree import AccessTree, Operation
 from xeemu.knowledge.expressions import Expression, Grid
 
 
-def linear_index(operation: Operation) -> Expression:
-    """The number of the element that is accessed, in row-major order."""
-    return operation.linear_index
-
-
 def lane_mask(operation: Operation, tree: AccessTree) -> Expression:
     """Which elements take part: those that the mask leaves, within bounds, of work-items that exist."""
     mask = operation.mask or expressions.constant(True)

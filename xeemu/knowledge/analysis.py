@@ -104,6 +104,14 @@ class Facts:
         """The bodies of an operation, with their facts."""
         return list(zip(op.regions, self.inner.get(number, ()), strict=True))
 
+    def carried_out(self, number: int, op: Op, dimensions: int) -> list[tuple[Region, "Facts"]]:
+        """The same, of branches only the one that all groups take, if that is known."""
+        inner = self.within(number, op)
+        if not isinstance(control.of(op), control.Cond):
+            return inner
+        only = self.value(op.operands[0], dimensions).only
+        return inner if only is None else [inner[min(max(only, 0), len(inner) - 1)]]
+
 
 def fact(find: Callable[Concatenate[Region, Facts, P], R]) -> Callable[Concatenate[Region, Facts, P], R]:
     """A function of a (sub)program, its facts and other hashable values that is computed once, and kept with them.
@@ -134,9 +142,7 @@ def executed(body: Region, facts: Facts, dimensions: int) -> Iterator[tuple[Regi
     """The same, but for branches that no group takes."""
     yield body, facts
     for number, op in enumerate(body.ops):
-        inner, cond = facts.within(number, op), isinstance(control.of(op), control.Cond)
-        only = facts.value(op.operands[0], dimensions).only if cond else None
-        for part in inner if only is None else [inner[min(max(only, 0), len(inner) - 1)]]:
+        for part in facts.carried_out(number, op, dimensions):
             yield from executed(*part, dimensions)
 
 
@@ -145,25 +151,19 @@ def undecided(body: Region, facts: Facts, dimensions: int) -> int:
 
     Components of indices that are not proved to be within bounds, and branches that only some groups may take.
     """
-    accesses = (op for op in body.ops if op.name in ops.ACCESSES)
-    found = branches(body, facts, dimensions, inner=False) + sum(doubted(op, facts, dimensions) for op in accesses)
-    return found + _of_inner(undecided, body, facts, dimensions)
+    accesses = ((op, known) for inner, known in bodies(body, facts) for op in inner.ops if op.name in ops.ACCESSES)
+    return branches(body, facts, dimensions) + sum(doubted(op, known, dimensions) for op, known in accesses)
 
 
-def branches(body: Region, facts: Facts, dimensions: int, inner: bool = True) -> int:
-    """The number of branches of a (sub)program, and of its inner ones, that only some groups may take."""
+def branches(body: Region, facts: Facts, dimensions: int) -> int:
+    """The number of branches of a (sub)program and its inner ones that only some groups may take."""
     found = 0
-    for op in body.ops:
-        structure = control.of(op)
-        chosen = facts.value(op.operands[0], dimensions) if isinstance(structure, control.Cond) else None
-        if isinstance(structure, control.Cond) and chosen is not None and chosen.varying and chosen.only is None:
-            found += len(structure.branches)
-    return found + (_of_inner(branches, body, facts, dimensions) if inner else 0)
-
-
-def _of_inner(count: Callable[[Region, Facts, int], int], body: Region, facts: Facts, dimensions: int) -> int:
-    parts = (part for number, op in enumerate(body.ops) for part in facts.within(number, op))
-    return sum(count(inner, inner_facts, dimensions) for inner, inner_facts in parts)
+    for inner, known in bodies(body, facts):
+        for op in inner.ops:
+            chosen = known.value(op.operands[0], dimensions) if isinstance(control.of(op), control.Cond) else None
+            if chosen is not None and chosen.varying and chosen.only is None:
+                found += len(op.regions)
+    return found
 
 
 def doubted(op: Op, facts: Facts, dimensions: int) -> int:

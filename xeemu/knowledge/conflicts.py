@@ -1,4 +1,4 @@
-"""Conflicts: which two accesses to one element must not happen unordered, and proofs that some never do.
+"""Conflicts: which two accesses to one element must not happen unordered, and proofs that work-groups never do.
 
 Two accesses conflict unless both only read, or both are atomic with a scope that holds both work-items (SYCL 2020,
 sections 3.8.3 and 4.15.3; C++'s data races). What proves that accesses keep apart is addresses that are known; it says
@@ -6,7 +6,6 @@ nothing where data or more executions than are worth enumerating decide.
 """
 
 import dataclasses
-import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -15,13 +14,14 @@ import numpy as np
 
 from xeemu.knowledge import addresses, instances, intervals, periodicity
 from xeemu.knowledge.access_tree import AccessTree, Operation
-from xeemu.knowledge.epochs import Clock, Pair
-from xeemu.knowledge.expressions import Axis, TooLarge
+from xeemu.knowledge.expressions import TooLarge
 from xeemu.knowledge.growth import Step
 from xeemu.knowledge.periodicity import Box, Progressions
 from xeemu.language.orders import SCOPES
 
 ITEM, SUB_GROUP, GROUP, DEVICE = range(4)
+
+Pair = tuple[Operation, Operation]
 
 _MOST_ELEMENTS = 1 << 24
 
@@ -40,84 +40,21 @@ def reach(a: Operation, b: Operation) -> int:
     return min(*scopes, DEVICE) if len(scopes) == 2 else ITEM
 
 
-# --- Within a work-group ---
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Clocks:
-    """For each access to a memory the barriers before it: of work-groups, and of work-groups or sub-groups."""
-
-    group: dict[Operation, Clock]
-    sub_group: dict[Operation, Clock]
-
-
-def keeps_apart(pair: Pair, tree: AccessTree, clocks: Clocks) -> bool:
-    """Whether it is proved that no two work-items of a group access one element by a pair in one epoch."""
-    if tree.geometry.items == 1 or reach(*pair) >= GROUP or _far_apart(pair):
-        return True
-    if not all(map(instances.is_known, pair)):
-        return False
-    try:
-        regions = instances.regions(tuple(dict.fromkeys(pair)), tree, functools.partial(_is_paced, pair, clocks))
-        return not any(_meet(pair, tree, clocks, region) for region in regions)
-    except TooLarge:
-        return False
-
-
-def all_keep_apart(operations: Sequence[Operation], tree: AccessTree, clocks: Clocks) -> bool:
-    """The same of all pairs of some accesses to a memory at once; what is not proved so may be pair by pair."""
-    if not operations:
-        return True
-    if not all(o.access.ordering is None and instances.is_known(o) for o in operations):
-        return False
-    writes = [o.name != "load" for o in operations]
-    try:
-        for region in instances.regions(operations, tree, functools.partial(_is_paced, operations, clocks)):
-            if any(_collide(uses, writes) for uses in _uses(operations, tree, clocks, region)):
-                return False
-    except TooLarge:
-        return False
-    return True
-
-
-def _is_paced(operations: Sequence[Operation], clocks: Clocks, loop: Axis) -> bool:
-    """Whether a barrier of the work-group ends each iteration of a loop, for those of some accesses that it holds."""
-    return all(clocks.group[o].steps.get(loop) for o in operations if any(loop in box for box in o.node.boxes))
-
-
-def _far_apart(pair: Pair) -> bool:
+def far_apart(pair: Pair) -> bool:
     """Whether the ranges of two indices have nothing in common."""
-    a, b = (addresses.linear_index(operation).interval for operation in pair)
+    a, b = (operation.linear_index.interval for operation in pair)
     return a is not None and b is not None and intervals.disjoint(a, b)
 
 
-def _meet(pair: Pair, tree: AccessTree, clocks: Clocks, region: instances.Region) -> bool:
-    across, within = _uses(tuple(dict.fromkeys(pair)), tree, clocks, region)
-    return _collide(across) or (reach(*pair) < SUB_GROUP and _collide(within))
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Use:
+class Use:
     """Who uses what: `[k]` parts of what is used, and `[k]` numbers of who does."""
 
     what: tuple[np.ndarray, ...]
     who: np.ndarray
 
 
-def _uses(
-    operations: Sequence[Operation], tree: AccessTree, clocks: Clocks, region: instances.Region
-) -> tuple[list[_Use], list[_Use]]:
-    """Which sub-groups use the elements of a group in one epoch, and which work-items those of a sub-group in one."""
-    lanes = tree.geometry.sub_group_size
-    executed = [
-        instances.of_operation(o, tree, region, (clocks.group[o], clocks.sub_group[o]), True) for o in operations
-    ]
-    across = [_Use((e.group, e.counts[0], e.element), e.item // lanes) for e in executed]
-    within = [_Use((e.group, e.counts[1], e.element, e.item // lanes), e.item) for e in executed]
-    return across, within
-
-
-def _collide(uses: Sequence[_Use], writes: Sequence[bool] | None = None) -> bool:
+def collide(uses: Sequence[Use], writes: Sequence[bool] | None = None) -> bool:
     """Whether accesses use the same thing by different users.
 
     Args:
@@ -155,35 +92,27 @@ def _coded(parts: Sequence[tuple[np.ndarray, ...]]) -> np.ndarray:
 
 def keeps_to_groups(pair: Pair, tree: AccessTree) -> bool:
     """Whether it is proved that no two work-groups access one element of global memory by a pair."""
-    if tree.geometry.groups <= 1 or reach(*pair) >= DEVICE or _far_apart(pair):
+    if tree.geometry.groups <= 1 or reach(*pair) >= DEVICE or far_apart(pair):
         return True
-    if not all(map(instances.is_known, pair)):
-        return False
-    operations = tuple(dict.fromkeys(pair))
-    try:
-        return _is_enumerated_apart(operations, tree)
-    except TooLarge:
-        return _is_lattice_apart(operations, tree)
+    return all(map(instances.is_known, pair)) and have_own_groups(tuple(dict.fromkeys(pair)), tree)
 
 
 def all_keep_to_groups(operations: Sequence[Operation], tree: AccessTree) -> bool:
     """The same of all pairs of some accesses to a memory at once; what is not proved so may be pair by pair."""
     if tree.geometry.groups <= 1 or not operations:
         return True
-    if not all(o.access.ordering is None and instances.is_known(o) for o in operations):
-        return False
+    plain = all(o.access.ordering is None and instances.is_known(o) for o in operations)
+    return plain and have_own_groups(operations, tree, [o.name != "load" for o in operations])
+
+
+def have_own_groups(operations: Sequence[Operation], tree: AccessTree, writes: Sequence[bool] | None = None) -> bool:
+    """Whether it is proved that no two work-groups use one element by some known accesses, see `collide`."""
     try:
-        return _is_enumerated_apart(operations, tree, [o.name != "load" for o in operations])
+        whole = instances.everywhere(tree)
+        executed = [instances.of_operation(o, tree, whole, (), False) for o in operations]
+        return not collide([Use((e.element,), e.group) for e in executed], writes)
     except TooLarge:
         return _is_lattice_apart(operations, tree)
-
-
-def _is_enumerated_apart(
-    operations: Sequence[Operation], tree: AccessTree, writes: Sequence[bool] | None = None
-) -> bool:
-    whole = instances.everywhere(tree)
-    executed = [instances.of_operation(o, tree, whole, (), False) for o in operations]
-    return not _collide([_Use((e.element,), e.group) for e in executed], writes)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -223,7 +152,7 @@ def _is_lattice_apart(operations: Sequence[Operation], tree: AccessTree) -> bool
 
 def _lattices(operation: Operation, tree: AccessTree) -> list[tuple[Box, _Lattice | None]]:
     """For each box of an access what its groups do; None where that is not regular."""
-    index, mask = addresses.linear_index(operation), addresses.possible(operation, tree)
+    index, mask = operation.linear_index, addresses.possible(operation, tree)
     conditions = [c for c in operation.node.conditions if c.known]
 
     def examine(inside: Progressions) -> tuple[Box, _Lattice | None]:
@@ -261,7 +190,7 @@ def _hull(lattice: _Lattice) -> tuple[int, int]:
 
 def _is_apart(lattice: _Lattice) -> bool:
     """Whether no element belongs to two groups: along one axis after the other, the shortest distance first."""
-    if _collide([_Use((lattice.element,), lattice.group)]):
+    if collide([Use((lattice.element,), lattice.group)]):
         return False
     elements = np.unique(lattice.element)
     shifts = sorted((abs(shift), count) for shift, count in lattice.shifts if count > 1)
@@ -283,25 +212,3 @@ def _is_shifted_apart(elements: np.ndarray, shift: int, count: int) -> bool:
     order = np.lexsort((quotient, rest))
     same = np.diff(rest[order]) == 0
     return not (same & (np.diff(quotient[order]) < count)).any()
-
-
-# --- In the whole launch ---
-
-
-def have_one_user(operations: Sequence[Operation], tree: AccessTree) -> bool:
-    """Whether it is proved that no two work-items of the launch access one element by any of some accesses."""
-    if not all(map(instances.is_known, operations)):
-        return False
-    try:
-        for region in instances.regions(operations, tree):
-            executed = [instances.of_operation(o, tree, region, (), True) for o in operations]
-            if _collide([_Use((e.group, e.element), e.item) for e in executed], [True] * len(executed)):
-                return False
-    except TooLarge:
-        return False
-    if tree.geometry.groups <= 1 or operations[0].place.memory.space != "global":
-        return True
-    try:
-        return _is_enumerated_apart(operations, tree, [True] * len(operations))
-    except TooLarge:
-        return _is_lattice_apart(operations, tree)

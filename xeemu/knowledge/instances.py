@@ -13,7 +13,6 @@ import numpy as np
 
 from xeemu.knowledge import addresses, budget, periodicity
 from xeemu.knowledge.access_tree import AccessTree, Operation
-from xeemu.knowledge.epochs import Clock
 from xeemu.knowledge.expressions import Axis, Expression, Grid, TooLarge
 from xeemu.knowledge.growth import Step
 from xeemu.knowledge.periodicity import Box, Progressions
@@ -24,6 +23,28 @@ Region = Mapping[Axis, np.ndarray]
 _MOST = 1 << 22
 _MOST_REGIONS = 1 << 8
 _INSTANCES_OF_A_UNIT = 1 << 8
+
+
+@dataclasses.dataclass(frozen=True)
+class Clock:
+    """A count that only grows as a kernel runs, where an operation is executed.
+
+    Attributes:
+      offset: the count in the first iteration of all loops around the operation.
+      steps: what each iteration of a loop adds.
+    """
+
+    offset: int
+    steps: Mapping[Axis, int]
+
+    def at(self, points: Mapping[Axis, np.ndarray]) -> np.ndarray:
+        """`[n for each axis]` int64 counts at the points of some axes."""
+        shape = tuple(map(len, points.values()))
+        total = np.full(shape, self.offset, np.int64)
+        for number, (axis, values) in enumerate(points.items()):
+            if step := self.steps.get(axis):
+                total += step * values.reshape(-1, *(1,) * (len(shape) - number - 1))
+        return total
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -45,7 +66,7 @@ class Instances:
 
 def is_known(operation: Operation) -> bool:
     """Whether an access's addresses follow from group ids and loop counters."""
-    return addresses.linear_index(operation).known
+    return operation.linear_index.known
 
 
 def is_exact(operation: Operation, tree: AccessTree) -> bool:
@@ -105,7 +126,7 @@ class _Fact:
 
 
 def _facts(operation: Operation, tree: AccessTree) -> list[_Fact]:
-    index, mask = addresses.linear_index(operation), addresses.possible(operation, tree)
+    index, mask = operation.linear_index, addresses.possible(operation, tree)
     conditions = [c for c in operation.node.conditions if c.known]
 
     def examine(inside: Progressions) -> _Fact:
@@ -174,7 +195,7 @@ def of_operation(
     Raises:
       TooLarge: that would be too much.
     """
-    index, mask = addresses.linear_index(operation), addresses.possible(operation, tree)
+    index, mask = operation.linear_index, addresses.possible(operation, tree)
     conditions = [c for c in operation.node.conditions if c.known]
     parts = [
         _in_box(operation, box, region, (index, mask, *conditions), clocks, tree, everyone)

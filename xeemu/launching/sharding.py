@@ -146,7 +146,7 @@ def _hull(stores: Sequence[Operation], tree: AccessTree, groups: range) -> tuple
     """The least and the greatest element that some groups store to; None if they store nothing."""
     ends = []
     for operation in stores:
-        index, mask = addresses.linear_index(operation), addresses.possible(operation, tree)
+        index, mask = operation.linear_index, addresses.possible(operation, tree)
 
         def examine(inside: periodicity.Progressions, index: Any = index, mask: Any = mask) -> tuple[int, int] | None:
             if not inside.of(mask) and not inside.first(mask).any():

@@ -3,7 +3,6 @@
 import collections
 import dataclasses
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import addressing, analysis
 from xeemu.knowledge.analysis import Facts, Known
+from xeemu.language.geometry import Geometry
 from xeemu.language.program import Program
 
 
@@ -23,7 +23,7 @@ def group_bytes(program: Program, facts: Facts, iterations: int) -> int:
       facts: its analysis.
       iterations: the most iterations of a loop that find together what they update (see `scatter_loops`).
     """
-    live = _live_bytes(program.body, facts, _Blocks(program.geometry.items, iterations))
+    live = _live_bytes(program.body, facts, _Blocks(program.geometry, iterations))
     return _allocated_bytes(program, facts) + live
 
 
@@ -85,19 +85,23 @@ class _Blocks:
     """The blocks of loops that only update memories.
 
     Attributes:
-      items: work-items of a group.
+      geometry: the sizes of the launch.
       iterations: the most iterations of a block.
     """
 
-    items: int
+    geometry: Geometry
     iterations: int
+
+    @property
+    def dimensions(self) -> int:
+        return len(self.geometry.group_range)
 
     def bytes(self, op: Op, facts: Facts, alive: int) -> int:
         """What a loop takes, of which one iteration keeps so many bytes alive."""
         scan = control.of(op)
         if self.iterations == 1 or not isinstance(scan, control.Scan):
             return alive
-        updates = scatter_loops.of_loop(scan, facts, self.items)
+        updates = scatter_loops.of_loop(scan, facts, self.geometry.items)
         if updates is None:
             return alive
         return min(self.iterations, scan.length) * (alive + scatter_loops.found_bytes(scan.body, updates))
@@ -113,22 +117,13 @@ def _live_bytes(body: Region, facts: Facts, blocks: _Blocks) -> int:
         dying[number].append(value)
     most = alive = sum(_bytes(v, facts) for v in body.taken if v in last_use)
     for number, op in enumerate(body.ops):
-        inner = _carried_out(number, op, facts)
+        inner = facts.carried_out(number, op, blocks.dimensions)
         inside = max((blocks.bytes(op, p, _live_bytes(b, p, blocks)) for b, p in inner), default=0)
         alive += sum(_bytes(v, facts) for v in op.results if v not in fused)
         most = max(most, alive + inside)
         dead = (v for v in {*dying[number], *op.results} - fused if last_use.get(v, number) == number)
         alive -= sum(_bytes(v, facts) for v in dead)
     return most
-
-
-def _carried_out(number: int, op: Op, facts: Facts) -> Sequence[tuple[Region, Facts]]:
-    """The bodies of an operation, with their facts; of branches only the one that all groups take, if it is known."""
-    inner = facts.within(number, op)
-    if not isinstance(control.of(op), control.Cond) or isinstance(op.operands[0], Constant):
-        return inner
-    only = facts.values[op.operands[0]].only
-    return inner if only is None else [inner[min(max(only, 0), len(inner) - 1)]]
 
 
 def _fused(body: Region, facts: Facts) -> set[Value]:
@@ -144,19 +139,13 @@ def _fused(body: Region, facts: Facts) -> set[Value]:
 
 def _is_in_passing(op: Op) -> bool:
     """Whether its elements are computed, or moved, one by one as something takes them."""
-    return _is_elementwise(op) or ops.of(op).moves
-
-
-def _is_elementwise(op: Op) -> bool:
-    # Not of all that is: the chunks of launches were measured with those that NumPy folds.
-    return ops.of(op).folds
+    # Of what is elementwise only what NumPy folds: with that the chunks of launches were measured.
+    return ops.of(op).folds or ops.of(op).moves
 
 
 def _is_sliced(op: Op, facts: Facts) -> bool:
     """Whether it loads from places that are known but for where they begin."""
-    if op.name != ops.LOAD:
-        return False
-    return addressing.is_formed(op, facts)
+    return op.name == ops.LOAD and addressing.is_formed(op, facts)
 
 
 def _bytes(value: Value, facts: Facts) -> int:

@@ -4,9 +4,10 @@ import dataclasses
 import functools
 
 from xeemu.ir.program import Region, Value
-from xeemu.knowledge import analysis, dataflow, group_invariant_memory
+from xeemu.knowledge import analysis, dataflow
 from xeemu.knowledge.analysis import Facts, Known
 from xeemu.language.program import Program
+from xeemu.passes import group_invariant_memory
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

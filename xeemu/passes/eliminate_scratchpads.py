@@ -16,13 +16,12 @@ from xeemu.devices.target import Target
 from xeemu.ir import ops
 from xeemu.ir.program import Op, Value
 from xeemu.ir.rewriting import Rewriter, rewritten
-from xeemu.knowledge import scratchpad_copies
 from xeemu.knowledge.analysis import Known
-from xeemu.knowledge.scratchpad_copies import Copy
 from xeemu.language.program import Program
-from xeemu.passes import building, eliminate_dead_code
+from xeemu.passes import building, eliminate_dead_code, scratchpad_copies
 from xeemu.passes.analyses import Analyses
 from xeemu.passes.building import Builder
+from xeemu.passes.scratchpad_copies import Copy
 
 
 def eliminate_scratchpads(program: Program, analyses: Analyses, target: Target) -> Program:

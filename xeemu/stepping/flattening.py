@@ -11,13 +11,13 @@ from jax import lax
 from xeemu.emission import exactness
 from xeemu.ir import control, evaluation, ops
 from xeemu.ir.program import Constant, Op, Region, Value
-from xeemu.knowledge import lanewise, termination
+from xeemu.knowledge import termination
 from xeemu.language import collectives, separation, source, user_calls
 from xeemu.language.collectives import Collective
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 from xeemu.language.program import Program
-from xeemu.stepping import steps
+from xeemu.stepping import lanewise, steps
 from xeemu.stepping.steps import (
     Access,
     Branch,

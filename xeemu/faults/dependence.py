@@ -1,7 +1,7 @@
 """Dependence: whether what a kernel stores was computed from what certain loads have given."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
@@ -12,8 +12,20 @@ from xeemu.language.linearity import Allocation
 Find = Callable[[Key], Allocation | None]
 
 
-def dependent_updates(body: Region, facts: Facts, loads: Iterable[Key], memory: Find) -> frozenset[Key]:
-    """The stores and atomic operations whose values follow from some loads, also through memory.
+class Dependent(NamedTuple):
+    """What follows from some loads, by key.
+
+    Attributes:
+      updates: the stores and atomic operations whose values do, also through memory.
+      steered: the accesses whose index or mask does, or whether they are executed at all.
+    """
+
+    updates: frozenset[Key]
+    steered: frozenset[Key]
+
+
+def of_loads(body: Region, facts: Facts, loads: Iterable[Key], memory: Find) -> Dependent:
+    """What follows from some loads.
 
     Args:
       body: the program.
@@ -24,18 +36,7 @@ def dependent_updates(body: Region, facts: Facts, loads: Iterable[Key], memory: 
     walk = _Walk(frozenset(loads), memory)
     while walk.grows(body, facts):
         pass
-    return frozenset(walk.updates)
-
-
-def steered_accesses(body: Region, facts: Facts, loads: Iterable[Key], memory: Find) -> frozenset[Key]:
-    """The accesses whose index or mask, or whether they are executed at all, follows from some loads.
-
-    Args: as for `dependent_updates`.
-    """
-    walk = _Walk(frozenset(loads), memory)
-    while walk.grows(body, facts):
-        pass
-    return frozenset(walk.steered)
+    return Dependent(frozenset(walk.updates), frozenset(walk.steered))
 
 
 def _accesses(body: Region, facts: Facts) -> set[Key]:

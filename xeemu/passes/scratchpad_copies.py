@@ -160,7 +160,7 @@ class _Search:
         load = self._source(store)
         if load is None or not store.node.certain:
             return None
-        there, here = addresses.linear_index(load), addresses.linear_index(store)
+        there, here = load.linear_index, store.linear_index
         masks = [addresses.lane_mask(store, self.tree), load.mask or expressions.constant(True)]
         alike = [here, *masks, *store.node.conditions]
         if not all(e.known for e in (there, *alike)):
@@ -259,7 +259,7 @@ def _regular(step: Step) -> int | None:
 
 def _finds(load: Operation, filled: np.ndarray) -> bool:
     """Whether all that a load at a known place may touch has been stored."""
-    index = addresses.linear_index(load)
+    index = load.linear_index
     if not index.known or index.interval is None:
         return False
     low, high = index.interval

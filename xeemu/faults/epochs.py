@@ -4,7 +4,6 @@ An epoch of a memory lasts from one barrier that orders it to the next. Only bar
 passes are counted; those in branches and in loops of unknown length end an epoch for what follows on the same path.
 """
 
-import dataclasses
 import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,35 +12,14 @@ import numpy as np
 
 from xeemu.ir import ops
 from xeemu.knowledge.access_tree import AccessTree, Meeting, Node, Operation
+from xeemu.knowledge.conflicts import Pair
 from xeemu.knowledge.expressions import Axis
+from xeemu.knowledge.instances import Clock
 from xeemu.language.collectives import GROUP
 from xeemu.language.linearity import Allocation
 
 Step = Operation | Meeting | Node
-Pair = tuple[Operation, Operation]
 Live = Mapping[Allocation, frozenset[Operation]]
-
-
-@dataclasses.dataclass(frozen=True)
-class Clock:
-    """A count that only grows as a kernel runs, where an operation is executed.
-
-    Attributes:
-      offset: the count in the first iteration of all loops around the operation.
-      steps: what each iteration of a loop adds.
-    """
-
-    offset: int
-    steps: Mapping[Axis, int]
-
-    def at(self, points: Mapping[Axis, np.ndarray]) -> np.ndarray:
-        """`[n for each axis]` int64 counts at the points of some axes."""
-        shape = tuple(map(len, points.values()))
-        total = np.full(shape, self.offset, np.int64)
-        for number, (axis, values) in enumerate(points.items()):
-            if step := self.steps.get(axis):
-                total += step * values.reshape(-1, *(1,) * (len(shape) - number - 1))
-        return total
 
 
 def times(tree: AccessTree) -> dict[Operation, Clock]:

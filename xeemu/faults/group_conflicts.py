@@ -1,0 +1,86 @@
+"""Group conflicts: proofs that the work-items of a group never access one element without a barrier in between."""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+
+from xeemu.knowledge import conflicts, instances
+from xeemu.knowledge.access_tree import AccessTree, Operation
+from xeemu.knowledge.conflicts import GROUP, SUB_GROUP, Pair, Use
+from xeemu.knowledge.expressions import Axis, TooLarge
+from xeemu.knowledge.instances import Clock, Region
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Clocks:
+    """For each access to a memory the barriers before it: of work-groups, and of work-groups or sub-groups."""
+
+    group: dict[Operation, Clock]
+    sub_group: dict[Operation, Clock]
+
+
+def keeps_apart(pair: Pair, tree: AccessTree, clocks: Clocks) -> bool:
+    """Whether it is proved that no two work-items of a group access one element by a pair in one epoch."""
+    if tree.geometry.items == 1 or conflicts.reach(*pair) >= GROUP or conflicts.far_apart(pair):
+        return True
+    operations = tuple(dict.fromkeys(pair))
+
+    def meet(region: Region) -> bool:
+        across, within = _uses(operations, tree, clocks, region)
+        return conflicts.collide(across) or (conflicts.reach(*pair) < SUB_GROUP and conflicts.collide(within))
+
+    return all(map(instances.is_known, pair)) and _never(meet, operations, tree, clocks)
+
+
+def all_keep_apart(operations: Sequence[Operation], tree: AccessTree, clocks: Clocks) -> bool:
+    """The same of all pairs of some accesses to a memory at once; what is not proved so may be pair by pair."""
+    writes = [o.name != "load" for o in operations]
+
+    def meet(region: Region) -> bool:
+        return any(conflicts.collide(uses, writes) for uses in _uses(operations, tree, clocks, region))
+
+    plain = all(o.access.ordering is None and instances.is_known(o) for o in operations)
+    return not operations or (plain and _never(meet, operations, tree, clocks))
+
+
+def have_one_user(operations: Sequence[Operation], tree: AccessTree) -> bool:
+    """Whether it is proved that no two work-items of the launch access one element by any of some accesses."""
+    writes = [True] * len(operations)
+
+    def meet(region: Region) -> bool:
+        executed = [instances.of_operation(o, tree, region, (), True) for o in operations]
+        return conflicts.collide([Use((e.group, e.element), e.item) for e in executed], writes)
+
+    if not all(map(instances.is_known, operations)) or not _never(meet, operations, tree):
+        return False
+    local = tree.geometry.groups <= 1 or operations[0].place.memory.space != "global"
+    return local or conflicts.have_own_groups(operations, tree, writes)
+
+
+def _never(
+    meet: Callable[[Region], bool], operations: Sequence[Operation], tree: AccessTree, clocks: Clocks | None = None
+) -> bool:
+    """Whether it is proved that some accesses meet in no region of the launch."""
+    paced = functools.partial(_is_paced, operations, clocks) if clocks is not None else lambda loop: False
+    try:
+        return not any(map(meet, instances.regions(operations, tree, paced)))
+    except TooLarge:
+        return False
+
+
+def _is_paced(operations: Sequence[Operation], clocks: Clocks, loop: Axis) -> bool:
+    """Whether a barrier of the work-group ends each iteration of a loop, for those of some accesses that it holds."""
+    return all(clocks.group[o].steps.get(loop) for o in operations if any(loop in box for box in o.node.boxes))
+
+
+def _uses(
+    operations: Sequence[Operation], tree: AccessTree, clocks: Clocks, region: Region
+) -> tuple[list[Use], list[Use]]:
+    """Which sub-groups use the elements of a group in one epoch, and which work-items those of a sub-group in one."""
+    lanes = tree.geometry.sub_group_size
+    executed = [
+        instances.of_operation(o, tree, region, (clocks.group[o], clocks.sub_group[o]), True) for o in operations
+    ]
+    across = [Use((e.group, e.counts[0], e.element), e.item // lanes) for e in executed]
+    within = [Use((e.group, e.counts[1], e.element, e.item // lanes), e.item) for e in executed]
+    return across, within
