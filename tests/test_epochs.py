@@ -132,3 +132,18 @@ def test_time_goes_on_from_access_to_access():
     clocks = epochs.times(tree)
     assert [clocks[o].offset for o in operations] == [0, 1, 4, 25]
     assert [list(clocks[o].steps.values()) for o in operations] == [[5], [5, 1], [5], []]
+
+
+def test_pairs_come_in_the_order_of_the_program():
+    @xe.kernel
+    def unrolled(wg, x):
+        lid = wg.local_id()
+        tile = wg.local(32, jnp.int32)
+        for k in range(20):
+            tile = tile.at[(lid + k) % 32].set(x[lid] + tile[(lid + 3 * k) % 32])
+        return x.at[lid].set(tile[lid])
+
+    tree = of_kernel(unrolled, np.zeros(64, np.int32))
+    number = {operation: n for n, operation in enumerate(tree.root.operations())}
+    found = [tuple(number[o] for o in pair) for pair in epochs.meeting_pairs(tree)]
+    assert found == sorted(found)

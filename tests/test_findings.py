@@ -11,7 +11,7 @@ import pytest
 from jax import lax
 
 import xeemu as xe
-from xeemu.faults import exchange
+from xeemu.faults import checking, exchange
 from xeemu.faults.baseline import Baseline, Subject
 from xeemu.faults.findings import Findings
 from xeemu.language import separation
@@ -738,3 +738,20 @@ def test_findings_that_one_barrier_would_mend_name_it(name):
 def test_findings_that_need_two_barriers_name_each_its_own():
     _, findings = xe.check(missing_barrier_kernels()["two"], xe.NDRange(64, 64))(OUT, OUT)
     assert len({str(finding).splitlines()[-1] for finding in findings}) > 1
+
+
+def test_findings_come_in_one_order():
+    kernel = missing_barrier_kernels()["unrolled"]
+    run = xe.check(kernel, xe.NDRange(64, 64))
+    texts = []
+    for _ in range(3):
+        checking._checked.cache_clear()
+        _, findings = run(np.arange(128, dtype=np.int32), OUT)
+        texts.append([str(finding) for finding in findings])
+    assert texts[0] == texts[1] == texts[2]
+    found = [dataclasses.replace(findings[0], kind=kind) for kind in ("data-race", "out-of-bounds")]
+    found += [dataclasses.replace(found[0], sites=(site,)) for site in sorted(findings[0].sites, key=lambda s: s.line)]
+    ordered = Findings([dataclasses.replace(found[0], severity="note"), *found])
+    assert ordered == Findings(reversed(ordered))
+    assert [f.severity for f in ordered] == ["error"] * 4 + ["note"]
+    assert [f.kind for f in ordered[:4]] == ["data-race"] * 3 + ["out-of-bounds"]

@@ -14,10 +14,9 @@ from xeemu.errors import KernelArgumentError, KernelError, did_you_mean
 from xeemu.faults import alignment, exploration, judgement, proofs, sizes
 from xeemu.faults.exploration import Explored
 from xeemu.faults.findings import FORWARD_PROGRESS, Finding, Findings
+from xeemu.faults.observing import Observed
 from xeemu.faults.ranges import Ranges
-from xeemu.faults.screening import Screened
 from xeemu.faults.watch import Watch
-from xeemu.faults.watching import Watching
 from xeemu.knowledge import symbolic_execution
 from xeemu.language import public, source
 from xeemu.language.kernel import Kernel
@@ -34,7 +33,6 @@ from xeemu.launching.arguments import (
     own_range,
     scalars,
 )
-from xeemu.launching.executables import Watched
 from xeemu.launching.launch import staged
 from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared, prepare_alone
@@ -96,8 +94,7 @@ def check(
         checked = _checked(prepared, scalars(given), max_iterations, alignment.is_required(modelled), frozenset(masks))
         outputs, state = checked.run(given, masks)
         explored = checked.explored(given, state)
-        found = judgement.judge(prepared.program, checked.watch, checked.known, state, explored)
-        found = found.and_also(checked.absent)
+        found = checked.judged(state, explored)
         results = jax.tree.unflatten(prepared.program.output_tree, outputs)
 
         def at_size(size: int) -> tuple[Any, Findings]:
@@ -180,13 +177,12 @@ def _checked(
     return Checked(prepared, Watch(what, max_iterations), tuple(judgement.absent_lanes(program, known)))
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
 class Checked:
     """A prepared launch together with what has to be watched in it, and the values of absent lanes that it uses."""
 
-    prepared: Prepared
-    watch: Watch
-    absent: tuple[Finding, ...]
+    def __init__(self, prepared: Prepared, watch: Watch, absent: tuple[Finding, ...]):
+        self.prepared, self.watch, self.absent = prepared, watch, absent
+        self._last: tuple[Mapping[str, Any] | None, Findings] | None = None
 
     def run(
         self, given: Sequence[Any], unset: Mapping[Allocation, np.ndarray]
@@ -199,18 +195,22 @@ class Checked:
         """
         if self.watch.proofs.complete:
             return executables.executable(self.prepared.unwatched).run(given), None
-        present = [~unset[memory] for memory in self.watch.present]
-        if (right := self._screened.run(given, present)) is not None:
-            return right
-        outputs, state = self._watched.run(given, present)
-        self._check_ended(state)
-        return outputs, state
+        return self._observed.run(given, [~unset[memory] for memory in self.watch.present])
 
     def explored(self, given: Sequence[Any], state: Mapping[str, Any] | None) -> Explored | None:
         """The conflicts in several orders where these may matter; None where not, or where the launch is too large."""
         if state is None or not exploration.is_needed(self.watch.proofs, state["conflicts"]):
             return None
         return exploration.explored(self.prepared.program, given, self.watch.proofs)
+
+    def judged(self, state: Mapping[str, Any] | None, explored: Explored | None) -> Findings:
+        """The findings of a run, by what it has left and what was seen in several orders."""
+        if self._last is not None and self._last[0] is state and explored is None:
+            return self._last[1]
+        found = judgement.judge(self.prepared.program, self.watch, self.known, state, explored)
+        found = found.and_also(self.absent)
+        self._last = (state, found) if explored is None else None
+        return found
 
     def _check_ended(self, state: Mapping[str, Any]) -> None:
         """Refuses a run that was given up, or was longer than can be told apart."""
@@ -235,9 +235,5 @@ class Checked:
         return judgement.of_program(self.prepared.program, self.watch)
 
     @functools.cached_property
-    def _screened(self) -> Screened:
-        return Screened(self.prepared, self.watch)
-
-    @functools.cached_property
-    def _watched(self) -> Watched:
-        return Watched(self.prepared, functools.partial(Watching, self.watch), self.watch.zeros)
+    def _observed(self) -> Observed:
+        return Observed(self.prepared, self.watch, self._check_ended)

@@ -158,11 +158,13 @@ def _parts(steps: Sequence[Step]) -> Iterator[Operation | Meeting | tuple[Node, 
 def meeting_pairs(tree: AccessTree) -> list[Pair]:
     """The pairs of accesses to one memory that a group may execute without a work-group barrier between that orders it.
 
-    Each pair is in the order of the program; an access by several work-items is a pair with itself.
+    Each pair is in the order of the program, and so are the pairs by their accesses; an access by several work-items is
+    a pair with itself.
     """
     walk = _Reaching()
     walk.node(tree.root, {})
-    return list(walk.pairs)
+    number = {operation: n for n, operation in enumerate(tree.root.operations())}
+    return sorted(walk.pairs, key=lambda pair: (number[pair[0]], number[pair[1]]))
 
 
 class _Reaching:

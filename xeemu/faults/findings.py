@@ -122,7 +122,7 @@ class Finding:
 
 @public.members
 class Findings(tuple[Finding, ...]):
-    """The findings of a check, errors first.
+    """The findings of a check: errors first, those of a kind together, by their lines.
 
     Attributes:
       proved: the lines of the accesses and barriers whose safety follows from the program, for every input.
@@ -135,7 +135,7 @@ class Findings(tuple[Finding, ...]):
     def __new__(
         cls, findings: Iterable[Finding] = (), proved: Iterable[Site] = (), watched: Iterable[Site] = ()
     ) -> "Findings":
-        self = super().__new__(cls, sorted(findings, key=lambda f: f.severity != ERROR))
+        self = super().__new__(cls, sorted(findings, key=_order))
         self.proved, self.watched = tuple(proved), tuple(watched)
         return self
 
@@ -175,6 +175,12 @@ class Findings(tuple[Finding, ...]):
         return "\n\n".join(map(str, self)) or "no findings"
 
     __repr__ = __str__  # what a prompt shows
+
+
+def _order(finding: Finding) -> tuple[bool, int, list[tuple[str, int]]]:
+    """What findings are sorted by; those that are alike in it stay in the order of the program."""
+    lines = [(site.file, site.line) for site in finding.sites]
+    return finding.severity != ERROR, KINDS.index(finding.kind), lines
 
 
 def _index(ids: tuple[int, ...]) -> str:

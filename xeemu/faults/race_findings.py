@@ -60,6 +60,14 @@ class RaceFindings:
             text = shown.text + (wording.MORE.format(key[1].name) if last.get(key[1]) == key else "")
             yield dataclasses.replace(shown, count=sum(finding.count for finding in same), text=text)
 
+    def depending(self) -> frozenset[Allocation]:
+        """The memories of which it decides on a finding if stores that race store one value.
+
+        Of a run in which none of them has stored anything else.
+        """
+        pairs = ((n, pair) for n, pair in enumerate(self._run.watch.pairs) if self._run.state["conflicts"][n].any())
+        return frozenset(pair[0].place.memory for n, pair in pairs if self._is_benign(n))
+
     @functools.cached_property
     def _more(self) -> frozenset[Allocation]:
         """The memories of which not all pairs of lines were looked at in the end, for so many race."""

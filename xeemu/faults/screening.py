@@ -36,12 +36,14 @@ class Screened:
     Args:
       prepared: the launch.
       watch: what there is to watch in it.
+      outputs: whether a run gives the kernel's outputs.
     """
 
-    def __init__(self, prepared: Prepared, watch: Watch):
+    def __init__(self, prepared: Prepared, watch: Watch, outputs: bool = True):
         self._watch = watch
         self._doubtful = not _is_worth_while(prepared, watch)
-        self._watched = Watched(prepared, functools.partial(Screening, watch), functools.partial(zeros, watch))
+        observer, state = functools.partial(Screening, watch), functools.partial(zeros, watch)
+        self._watched = Watched(prepared, observer, state, outputs)
 
     def run(self, given: Sequence[Any], more: Sequence[Any]) -> tuple[list[np.ndarray], State] | None:
         """The kernel's outputs, and the state in which nothing was found, see `Watch.zeros`.

@@ -165,11 +165,13 @@ class Watched:
       prepared: the launch.
       watch: makes the observer of a chunk.
       zeros: makes the state before the first chunk, of what else a run is given.
+      outputs: whether a run gives the arrays that the kernel returns; else it computes what the state needs alone.
     """
 
     prepared: Prepared
     watch: Watch
     zeros: Callable[..., Any]
+    outputs: bool = True
 
     def run(self, given: Sequence[Any], more: Sequence[Any] = ()) -> tuple[list[np.ndarray], Any]:
         """The arrays that the kernel returns, of a launch's arguments as they were given; and the state in the end.
@@ -200,10 +202,9 @@ class Watched:
         prepared = self.prepared
         count = len(prepared.program.body.inputs)
         options = effort.options(prepared.program, prepared.cut.groups, prepared.options.target)
-        return capacity.Measured(
-            compiling.compiled(
-                lambda *arguments: prepared.watched(arguments[:count], self.watch, self.zeros(*arguments[count:])),
-                options,
-                (),
-            )
-        )
+
+        def carried_out(*arguments: Any) -> tuple[list[jax.Array], Any]:
+            outputs, state = prepared.watched(arguments[:count], self.watch, self.zeros(*arguments[count:]))
+            return outputs if self.outputs else [], state
+
+        return capacity.Measured(compiling.compiled(carried_out, options, ()))

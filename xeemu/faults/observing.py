@@ -1,0 +1,114 @@
+"""Observing: a launch carried out, and what is wrong in it seen as it runs, or known of a run before."""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from xeemu.faults import agreement, settled
+from xeemu.faults.proofs import Proofs
+from xeemu.faults.race_findings import RaceFindings
+from xeemu.faults.run import Run
+from xeemu.faults.screening import Screened
+from xeemu.faults.watch import State, Watch
+from xeemu.faults.watching import Watching
+from xeemu.language.linearity import Allocation
+from xeemu.launching import executables
+from xeemu.launching.executables import Watched
+from xeemu.launching.preparation import Prepared
+
+
+class Observed:
+    """A prepared launch that is watched: what no data decide in the first run alone, what they do in each.
+
+    Args:
+      prepared: the launch.
+      watch: what there is to watch in it.
+      check_ended: refuses the state of a run that was given up.
+    """
+
+    def __init__(self, prepared: Prepared, watch: Watch, check_ended: Callable[[State], None]):
+        self._prepared, self._watch, self._check_ended = prepared, watch, check_ended
+        self._kept: tuple[_Seen, _Part | None] | None = None
+
+    def run(self, given: Sequence[Any], present: Sequence[np.ndarray]) -> tuple[list[np.ndarray], State]:
+        """The kernel's outputs, and what was found, see `settled.merged`; the same object where no data decide it.
+
+        Args:
+          given: the arguments.
+          present: for each of `Watch.present` which elements have been written before.
+        """
+        if self._kept is None:
+            self._kept = self._first(given)
+        seen, rest = self._kept
+        if rest is None:
+            return executables.executable(self._prepared.unwatched).run(given), seen[0][1]
+        outputs, state = self._ended(rest, given, present)
+        return outputs, settled.merged(self._watch, [*seen, (rest.watch, state)])
+
+    def _first(self, given: Sequence[Any]) -> "tuple[_Seen, _Part | None]":
+        """What is seen of what no data decide, and what is left to be watched in each run."""
+        parts = settled.parted(self._watch.proofs)
+        parts = settled.without_races(parts, [m for m in _only_stored(parts[0]) if not self._agree(m)])
+        if parts[0].complete:
+            return [], self._part(parts[1])
+        part = self._part(parts[0], outputs=False)
+        _, state = self._ended(part, given, ())
+        parts = settled.without_races(parts, self._open(part.watch, state))
+        seen = [(part.watch, state)]
+        if parts[1].complete:
+            return [(self._watch, settled.merged(self._watch, seen))], None
+        kept = Watch(parts[0], self._watch.max_iterations)
+        return [(kept, settled.merged(kept, seen))], self._part(parts[1])
+
+    def _part(self, proofs: Proofs, outputs: bool = True) -> "_Part":
+        return _Part(self._prepared, Watch(proofs, self._watch.max_iterations), outputs)
+
+    def _ended(
+        self, part: "_Part", given: Sequence[Any], present: Sequence[np.ndarray]
+    ) -> tuple[list[np.ndarray], State]:
+        outputs, state = part.run(given, present)
+        self._check_ended(state)
+        return outputs, state
+
+    def _open(self, watch: Watch, state: State) -> list[Allocation]:
+        """The memories of which the values that are stored decide on a finding."""
+        program = self._prepared.program
+        alike = {**state, "differing": np.zeros(len(watch.pairs), np.int64)}
+        deciding = RaceFindings(Run(program, watch, alike, None)).depending()
+        return [memory for memory in deciding if not self._agree(memory)]
+
+    def _agree(self, memory: Allocation) -> bool:
+        """Whether no data decide if stores of a memory that race store one value."""
+        return agreement.is_settled(memory, self._watch.proofs, self._prepared.program.written)
+
+
+def _only_stored(proofs: Proofs) -> list[Allocation]:
+    """The memories of which no accesses but stores may race."""
+    kinds: dict[Allocation, set[str]] = {}
+    for spot in (spot for pair in proofs.races for spot in pair):
+        kinds.setdefault(spot.place.memory, set()).add(spot.place.op)
+    return [memory for memory, each in kinds.items() if each == {"store"}]
+
+
+class _Part:
+    """A prepared launch that is screened as long as nothing may be wrong, and watched then.
+
+    Args:
+      prepared: the launch.
+      watch: what there is to watch in it.
+      outputs: whether a run gives the kernel's outputs.
+    """
+
+    def __init__(self, prepared: Prepared, watch: Watch, outputs: bool):
+        self.watch = watch
+        self._screened = Screened(prepared, watch, outputs)
+        self._watched = Watched(prepared, functools.partial(Watching, watch), watch.zeros, outputs)
+
+    def run(self, given: Sequence[Any], present: Sequence[np.ndarray]) -> tuple[list[np.ndarray], State]:
+        right = self._screened.run(given, present)
+        return self._watched.run(given, present) if right is None else right
+
+
+_Seen = list[tuple[Watch, State]]
