@@ -34,9 +34,9 @@ def loaded(moved, group, launch, pieces=None):
     return Loaded(moved, moved / 128, sectors, pieces or sectors, sectors)
 
 
-def stored(moved, group, launch, whole=True, lines=None):
+def stored(moved, group, launch, gaps=0.0, lines=None):
     sectors = Footprint(group, launch)
-    return Stored(moved, 0.0 if whole else moved, moved / 128, sectors, lines or sectors, whole)
+    return Stored(moved, moved if gaps else 0.0, moved / 128, sectors, lines or sectors, gaps)
 
 
 def test_what_a_group_loads_twice_passes_the_l1_once():
@@ -56,7 +56,7 @@ def test_what_a_loop_goes_through_again_passes_the_l1_again_if_the_resident_grou
 
 def test_stores_of_each_pass_are_written_again_in_so_far_as_the_l2_cannot_hold_them():
     sectors = Footprint(2000, 200_000, passes=3)
-    store = Stored(600_000, 0.0, 600_000 / 128, sectors, sectors, True)
+    store = Stored(600_000, 0.0, 600_000 / 128, sectors, sectors, gaps=0.0)
     assert past_l2(traffic(stores=[store]), SMALL) == 200_000 * (1 + 2 / 2)
 
 
@@ -90,7 +90,7 @@ def test_lines_of_scratch_that_the_l2_does_not_hold_open_a_page_each():
 
 
 def test_scratch_is_stored_through_the_slices_of_the_l2():
-    moved = traffic(stores=[stored(5000, 50, 5000, whole=False)], scratch=scratch(100))
+    moved = traffic(stores=[stored(5000, 50, 5000, gaps=1.0)], scratch=scratch(100))
     assert stored_in_all(moved) == 5000 + 300_000
     assert partly_stored(moved) == 5000 + 100_000
     assert store_lines(moved) == 5000 / 128 + 3000
@@ -126,16 +126,16 @@ def test_sectors_are_fetched_in_the_pieces_that_memory_moves():
     assert past_l2(strided, SMALL) == 400_000
 
 
-@pytest.mark.parametrize(("whole", "times"), [(True, 1), (False, 2)])
-def test_stores_with_gaps_fetch_what_lies_between_them(whole, times):
-    store = stored(200_000, 2000, 200_000, whole)
+@pytest.mark.parametrize(("gaps", "times"), [(0.0, 1), (0.25, 1.25), (1.0, 2)])
+def test_stores_with_gaps_fetch_what_lies_between_them(gaps, times):
+    store = stored(200_000, 2000, 200_000, gaps)
     assert past_l2(traffic(stores=[store]), SMALL) == times * 200_000
     assert opened_pages(traffic(stores=[store]), SMALL) == pytest.approx(times * 200_000 / 128)
 
 
 def test_each_line_that_is_stored_opens_a_page():
     """With 32 of 128 bytes in 6250 lines, each fetched and written back."""
-    store = stored(200_000, 2000, 200_000, whole=False, lines=Footprint(8000, 800_000))
+    store = stored(200_000, 2000, 200_000, gaps=1.0, lines=Footprint(8000, 800_000))
     assert opened_pages(traffic(stores=[store]), SMALL) == 2 * 6250
     assert opened_pages(traffic(stores=[stored(2000, 20, 2000)]), SMALL) == 0
 

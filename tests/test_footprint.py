@@ -53,6 +53,36 @@ def test_a_stride_over_the_launch(stride):
     assert found.launch == listed(ITEMS * stride)[1]
 
 
+@pytest.mark.parametrize(("first", "stride", "gaps"), [(0, 1, 0), (0, 2, 1), (0, 8, 1), (3, 1, 2 / 5)])
+def test_pieces_that_a_group_does_not_touch_all_of(first, stride, gaps):
+    """32 words fill four sectors of 32 bytes; from the fourth word on, two of five are touched in part."""
+
+    @xe.kernel(sub_group_size=32)
+    def beginning(wg, x, y):
+        i = wg.global_id()
+        return y.at[i].set(x[first + i * stride])
+
+    found = of_loads(beginning, words(GROUPS * SIZE * stride + first), words(GROUPS * SIZE))
+    assert found.gaps == pytest.approx(gaps)
+
+
+def test_what_repeats_nowhere_ends_where_the_memory_does():
+    """Rows whose order a product of the row's number with itself makes are no series of their ids."""
+
+    @xe.kernel(sub_group_size=32)
+    def shuffled(wg, x, y):
+        g = wg.group_id() % 97 * (wg.group_id() % 89) % 24
+        return y.at[wg.global_id()].set(x[g * SIZE + wg.local_id()])
+
+    groups = 97 * 89 * 24
+    arguments = (words(GROUPS * SIZE), words(groups * SIZE))
+    ready = launches.prepared(shuffled, xe.NDRange(groups * SIZE, SIZE), arguments, {})
+    taken = launches.taken(ready, arguments)
+    first = [o for os in taken.operations.values() for o in os if o.place.memory.name == "x"]
+    found = footprint.of_memory(first, taken, 4.0 * groups * SIZE, 32)
+    assert (found.group, found.launch, found.is_most) == (4 * SIZE, 4 * GROUPS * SIZE, False)
+
+
 @xe.kernel(sub_group_size=32)
 def windowed(wg, x, y, *, width):
     i = wg.global_id()

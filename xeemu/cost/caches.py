@@ -48,7 +48,7 @@ class Stored:
       request_lines: lines of all requests, each request's counted.
       sectors: the footprint in sectors.
       lines: the same in lines.
-      whole: whether a work-group writes its sectors without gaps.
+      gaps: share of its sectors that a work-group does not fill.
       memory: its name.
     """
 
@@ -57,13 +57,13 @@ class Stored:
     request_lines: float
     sectors: Footprint
     lines: Footprint
-    whole: bool
+    gaps: float
     memory: str = ""
 
     @property
-    def trips(self) -> int:
+    def trips(self) -> float:
         """How often what is stored goes between the L2 and DRAM: it is written back; with gaps, it is fetched first."""
-        return 1 if self.whole else 2
+        return 1 + self.gaps
 
 
 @dataclasses.dataclass(frozen=True)

@@ -32,12 +32,14 @@ class Footprint:
       passes: how often a work-group goes through what it touches from the beginning, as a loop around others does whose
         iterations touch the same.
       is_most: whether all is taken to be touched once, because it is not known what is touched again.
+      gaps: share of the pieces that a work-group does not touch all of; None if it is not known.
     """
 
     group: float
     launch: float
     passes: float = 1.0
     is_most: bool = False
+    gaps: float | None = None
 
 
 def of_memory(
@@ -57,12 +59,13 @@ def of_memory(
     memory, groups = operations[0].place.memory, max(taken.geometry.groups, 1)
     touched = _touched(tuple(operations), taken)
     if touched is not None:
-        pieces = np.unique(touched.bytes // piece_bytes)
+        pieces, elements = np.unique(touched.bytes // piece_bytes, return_counts=True)
         # Of accesses that are all out of bounds nothing lies between.
         between = max(touched.high // piece_bytes - touched.low // piece_bytes + 1, 0)
         hull = float(between * piece_bytes)
         group = float(len(pieces) * piece_bytes)
-        return Footprint(group, min(touched.groups * group, hull), touched.passes)
+        gaps = float(np.mean(elements * memory.dtype.itemsize < piece_bytes)) if len(pieces) else 0.0
+        return Footprint(group, min(touched.groups * group, hull), touched.passes, gaps=gaps)
     if moved_bytes is None:
         return None
     whole = math.ceil(memory.nbytes / piece_bytes) * piece_bytes
@@ -110,12 +113,9 @@ def _touched(operations: tuple[Operation, ...], taken: Census) -> _Touched | Non
             for operation, index, mask in zip(operations, indices, masks, strict=True)
             for box in _around(operation.node.boxes, middle)
         ]
-        ends = [
-            periodicity.divided(operation.node.boxes, functools.partial(_extremes, index))
-            for operation, index in zip(operations, indices, strict=True)
-        ]
     except TooLarge:
         return None
+    ends = [_ends(operation, index) for operation, index in zip(operations, indices, strict=True)]
     low = min(low for each in ends for low, _ in each)
     high = min(max(high for each in ends for _, high in each), memory.elements - 1)
     size = memory.dtype.itemsize
@@ -124,6 +124,14 @@ def _touched(operations: tuple[Operation, ...], taken: Census) -> _Touched | Non
     )
     elements = np.unique(np.concatenate(touched)) * size
     return _Touched(elements, max(low, 0) * size, high * size, _points(largest, moving), passes)
+
+
+def _ends(operation: Operation, index: Expression) -> list[tuple[int, int]]:
+    """The least and greatest element of an access in each part of its boxes; the memory's where nothing repeats."""
+    try:
+        return periodicity.divided(operation.node.boxes, functools.partial(_extremes, index))
+    except TooLarge:
+        return [(0, operation.place.memory.elements - 1)]
 
 
 def _passes(box: Box, index: Expression, groups: Sequence[Axis]) -> int:

@@ -288,8 +288,9 @@ def _stored(
     partial = _partial(sites[place] for place in dict.fromkeys(o.place for o in operations))
     if all(o.place in packed for o in operations):
         sectors, lines = (_packed(touched, moved, taken) for touched in (sectors, lines))
-        return Stored(moved, partial, asked, sectors, lines, whole=True)
-    return Stored(moved, partial, asked, sectors, lines, used.group >= sectors.group, operations[0].place.memory.name)
+        return Stored(moved, partial, asked, sectors, lines, gaps=0.0)
+    gaps = float(used.group < sectors.group) if sectors.gaps is None else sectors.gaps
+    return Stored(moved, partial, asked, sectors, lines, gaps, operations[0].place.memory.name)
 
 
 def _asked(operations: Sequence[Operation], sites: Sites) -> float | None:
