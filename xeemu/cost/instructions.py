@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.cost import algorithms
+from xeemu.cost import algorithms, operands
 from xeemu.cost import words as word_counts
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
@@ -92,7 +92,9 @@ class _Count:
         depth = _depth(node)
         levels: dict[Any, int] = {v: inputs.get(v, depth) for v in node.body.taken}
         needed = word_counts.needed(node.body, node.facts, self.unused)
-        fused, taking = _fused(node.body, node.facts, self._carried_out(node, needed))
+        carried_out = self._carried_out(node, needed)
+        fused, taking = _fused(node.body, node.facts, carried_out)
+        twice = operands.read_twice(carried_out, fused, self.geometry.sub_group_size)
         seen: set[Any] = set()
         for number, op in enumerate(node.body.ops):
             if number in node.regions:
@@ -119,6 +121,7 @@ class _Count:
             seen.add(key)
             found = of_op(op, node.facts, self.geometry, words, level > 0)
             found = _multiplying(op, found, words) if id(op) in taking else found
+            found = _reading_twice(found, twice[id(op)]) if id(op) in twice else found
             self._add(_outer(node, level), found, _independent(op, self.geometry))
         self._sections[node] = min(node.regions, default=START)
         if node.parent is None:
@@ -272,6 +275,14 @@ def _multiplying(op: Op, found: Mapping[str, float], words: int) -> Mapping[str,
     """The instructions of a sum that takes in a product: of integers, those of the product."""
     words = min(words, word_counts.of_dtype(op.results[0].dtype))
     return _product(found["i32"] / words, words) if set(found) == {"i32"} else found
+
+
+def _reading_twice(found: Mapping[str, float], spared: int) -> Mapping[str, float]:
+    """The instructions of a sum that reads a register twice but for some elements; of integers, as they are."""
+    if "f16" in found:
+        return {"f16twice": found["f16"]}
+    once = min(float(spared), found.get("f32", 0.0))
+    return {"f32": once, "f32twice": found["f32"] - once} if "f32" in found else found
 
 
 def _product(elements: float, words: int) -> Mapping[str, float]:

@@ -7,10 +7,16 @@ out and named: no class takes the rate of another.
 import dataclasses
 from collections.abc import Mapping
 
+from xeemu.cost import amounts
 from xeemu.devices.device import Device
 
 PIPES: tuple[Mapping[str, str], ...] = (
-    {"f32": "fp32_flops_per_cycle", "f16": "fp16_lanes_per_cycle"},
+    {
+        "f32": "fp32_flops_per_cycle",
+        "f16": "fp16_lanes_per_cycle",
+        "f32twice": "fp32_repeated_lanes_per_cycle",
+        "f16twice": "fp16_repeated_lanes_per_cycle",
+    },
     {"f64": "fp64_lanes_per_cycle"},
     {
         "i32": "int32_lanes_per_cycle",
@@ -25,6 +31,9 @@ PIPES: tuple[Mapping[str, str], ...] = (
 # Classes that only take their slot of the issue. An address is computed on whichever pipe has room: NVIDIA's compiler
 # divides additions between that of integers and that of multiply-adds.
 _WITHOUT_LANES = ("memory", "address", "barrier", "fence", "control")
+
+# Multiply-adds that read a register twice, which are as others where the device has no figure for them.
+ONCE: Mapping[str, str] = {"f32twice": "f32", "f16twice": "f16"}
 
 CLASSES: tuple[str, ...] = (*(name for pipe in PIPES for name in pipe), *_WITHOUT_LANES)
 """The classes of instructions."""
@@ -41,6 +50,16 @@ class PipeTime:
 
     cycles: float
     unknown: tuple[str, ...]
+
+
+def named(instructions: Mapping[str, float | None], device: Device) -> dict[str, float | None]:
+    """Some instructions by the classes that a device tells apart; None stands for a number that is not known."""
+    found: dict[str, float | None] = {}
+    for name, number in instructions.items():
+        once = ONCE.get(name)
+        told = once if once is not None and getattr(device, _figure(name)) is None else name
+        found[told] = amounts.total((found.get(told, 0), number))
+    return found
 
 
 def busiest(instructions: Mapping[str, float], sub_group_size: int, cores: float, device: Device) -> PipeTime:
@@ -61,8 +80,14 @@ def busiest(instructions: Mapping[str, float], sub_group_size: int, cores: float
     return PipeTime(max(per_pipe), unknown)
 
 
+def _figure(name: str) -> str:
+    return next(pipe[name] for pipe in PIPES if name in pipe)
+
+
 def _lanes(name: str, figure: str, device: Device) -> float | None:
     rate: float | None = getattr(device, figure)
+    if rate is None and name in ONCE:
+        return _lanes(ONCE[name], _figure(ONCE[name]), device)
     if name != "f32":
         return rate
     return None if rate is None or device.xe_cores is None else rate / 2 / device.xe_cores

@@ -184,6 +184,12 @@ ARCHITECTURES: dict[str, tuple[Source, ...]] = {
             "vkpeak on an A770 (nihui/vkpeak issue 7): 25907e9 operations/s of multiply-adds",
             fp16_lanes_per_cycle=_lanes(25907e9, cores=32, clock_hz=2.4e9),
         ),
+        *figures(
+            "M",
+            "x = x * x + c on an A380 (krrishnarraj/clpeak issue 202): 2488e9 operations/s of multiply-adds",
+            fp32_repeated_lanes_per_cycle=_lanes(2488e9, cores=8, clock_hz=2.45e9),
+        ),
+        *figures("D", "twice that of single precision", fp16_repeated_lanes_per_cycle=2 * 64),
         *figures(*_SCHEDULER, slm_latency_cycles=28, l1_latency_cycles=45),
         *figures(*_SCHEDULER, l2_latency_cycles=200, barrier_latency_cycles=30, alu_latency_cycles=10),
         *_FENCES,

@@ -105,6 +105,8 @@ class Device:
       clock_hz: highest clock.
       fp32_flops_per_cycle: of the device; a multiply-add counts two.
       fp64_lanes_per_cycle: work-items of an Xe core whose double-precision operation starts in a cycle.
+      fp32_repeated_lanes_per_cycle, fp16_repeated_lanes_per_cycle: the same for multiply-adds in single and half
+        precision that read a register twice; `None` where they are as others.
       fp16_lanes_per_cycle, int32_lanes_per_cycle: the same for half precision; for 32-bit integers, without products.
       int32_multiply_lanes_per_cycle, int64_multiply_lanes_per_cycle: the same for products and multiply-adds of them.
       special_lanes_per_cycle: the same for roots, exponentials and other transcendental functions.
@@ -199,6 +201,8 @@ class Device:
     clock_hz: float | None = None
     fp32_flops_per_cycle: float | None = None
     fp64_lanes_per_cycle: float | None = None
+    fp32_repeated_lanes_per_cycle: float | None = None
+    fp16_repeated_lanes_per_cycle: float | None = None
     fp16_lanes_per_cycle: float | None = None
     int32_lanes_per_cycle: float | None = None
     int32_multiply_lanes_per_cycle: float | None = None

@@ -1,0 +1,49 @@
+"""Operands: multiply-adds that read one register twice, which some devices take longer for.
+
+A register file has so many ports, and Xe-HPG's delivers one register twice in two cycles. What stands in an accumulator
+costs no port. IGC's registers of accumulators hold one float32 of each of 32 lanes; a multiply-add takes them for its
+addend and for one of its factors (vISA `AccSubstitution`), so that of a square nothing is spared.
+"""
+
+import collections
+from collections.abc import Mapping, Sequence, Set
+from typing import Any
+
+from xeemu.ir.program import Constant, Op, Value
+
+# Of the vISA of Intel's compiler (GRFMode): four registers of 32 bytes beside 128 others.
+_ACCUMULATOR_BYTES = 128
+_WORD_BYTES = 4
+
+
+def read_twice(carried_out: Sequence[Op], fused: Set[int], sub_group_size: int) -> Mapping[int, int]:
+    """The `id`s of the sums of a body that are multiply-adds and read a register twice.
+
+    Args:
+      carried_out: the operations of the body that are.
+      fused: the `id`s of the products that sums take in.
+      sub_group_size: work-items.
+
+    Returns:
+      For each, how many elements of a work-item are spared it, as one of their registers is an accumulator.
+    """
+    products = {op.results[0]: op for op in carried_out if id(op) in fused}
+    repeated = {id(op): values for op in carried_out if (values := _repeated(op, products))}
+    kept = collections.Counter(value for value in repeated.values() if value is not _FACTOR).most_common(1)
+    held = max(1, _ACCUMULATOR_BYTES // (_WORD_BYTES * sub_group_size))
+    return {number: held if kept and value is kept[0][0] else 0 for number, value in repeated.items()}
+
+
+_FACTOR = object()  # stands for the value of a square
+
+
+def _repeated(op: Op, products: Mapping[Value, Op]) -> Any:
+    """What a multiply-add reads twice: a value that is factor and addend, or `_FACTOR`; None if nothing."""
+    taken = next((value for value in op.operands if value in products), None)
+    if op.name not in ("add", "sub") or taken is None:
+        return None
+    factors = products[taken].operands
+    if len(factors) == 1 or factors[0] is factors[1]:
+        return _FACTOR
+    addend = op.operands[0] if op.operands[1] is taken else op.operands[1]
+    return addend if not isinstance(addend, Constant) and any(addend is factor for factor in factors) else None
