@@ -12,7 +12,7 @@ from launches import prepared
 import xeemu as xe
 from xeemu.emission import layout_assignment
 from xeemu.emission.layout_assignment import Setting
-from xeemu.emission.layouts import BY_ITEM, ByItem, BySubgroup, Masked
+from xeemu.emission.layouts import BY_ITEM, ByItem, BySubgroup, Masked, Sharing
 from xeemu.ir import ops
 from xeemu.language import importing
 
@@ -196,3 +196,60 @@ def test_some_of_the_elements_are_stored_where_they_share_addresses():
     assert isinstance(found, Masked)
     assert not found.whole
     check(masked(stored_once), lambda x: np.where(np.isin(np.arange(ITEMS), places), 2, x))
+
+
+# --- What groups share ---
+
+ROWS, COLUMNS, TILE = 6, 5, 4
+
+
+@xe.kernel
+def of_tiles(wg, a, b, out):
+    """Products of a tile of a row and one of a column of tiles, of which the groups have each row or column alike."""
+    row, column = wg.local_id(0), wg.local_id(1)
+    a_tile, b_tile = a[row + TILE * wg.group_id(0), column], b[row, column + TILE * wg.group_id(1)]
+    doubled = jnp.flip(a_tile, 1) * 2
+    return out.at[wg.global_id(0), wg.global_id(1)].set(doubled - jnp.exp(b_tile) * a_tile)
+
+
+def of_tiles_launched():
+    rng = np.random.default_rng(0)
+    a, b = rng.random((ROWS * TILE, TILE), np.float32), rng.random((TILE, COLUMNS * TILE), np.float32)
+    arguments = a, b, np.zeros((ROWS * TILE, COLUMNS * TILE), np.float32)
+    return prepared(of_tiles, xe.NDRange(arguments[2].shape, (TILE, TILE)), arguments), arguments
+
+
+def test_what_groups_share_is_held_once_and_so_is_what_is_made_of_it_alone():
+    body, found = assigned(of_tiles_launched()[0], block=(ROWS, COLUMNS))
+    by_row, by_column = Sharing((ROWS, COLUMNS), (ROWS, 1)), Sharing((ROWS, COLUMNS), (1, COLUMNS))
+    of = {op.name: found.of(op.results[0]) for op in body.ops if op.results}
+    assert [found.of(op.results[0]).shared for op in body.ops if op.name == ops.LOAD] == [by_row, by_column]
+    assert (of["rev"].shared, of["exp"].shared, of["sub"]) == (by_row, by_column, BY_ITEM)
+
+
+def test_what_groups_share_is_emitted_once():
+    ready, (a, b, out) = of_tiles_launched()
+    program = importing.imported(jax.make_jaxpr(ready.emit)(a, b, out))
+    assert {v.shape for op in program.walk() if op.name == "exp" for v in op.results} == {(COLUMNS, TILE, TILE)}
+    rows, columns = a.reshape(ROWS, 1, TILE, TILE), b.reshape(TILE, COLUMNS, TILE).swapaxes(0, 1)
+    expected = (2 * rows[..., ::-1] - np.exp(columns) * rows).swapaxes(1, 2).reshape(out.shape)
+    (result,) = ready.compiled(a, b, out)
+    np.testing.assert_allclose(result, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ((True, True), None),
+        ((True, False), Sharing((6, 5), (6, 1))),
+        ((False, False), Sharing((30,), (1,))),
+        ((), None),
+    ],
+)
+def test_dimensions_along_which_nothing_changes_are_one(changes, expected):
+    assert Sharing.of((6, 5)[: len(changes)], changes) == expected
+
+
+def test_who_shares_what_a_mask_leaves_out_has_an_array_of_their_own():
+    body, found = assigned(launched(masked(stored))[0], block=(GROUPS,))
+    assert not [v for op in body.ops for v in op.results if isinstance(x := found.of(v), ByItem) and x.shared]

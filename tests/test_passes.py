@@ -340,6 +340,26 @@ def test_masks_that_say_what_bounds_say_go():
     ]
 
 
+def test_counting_where_one_looks_is_an_update():
+    @xe.kernel
+    def kernel(wg, x, out):
+        bins = wg.private(4, "int32", name="bins")
+        i = wg.global_id()
+        bins = bins.at[x[i]].set(bins[x[i]] - i)
+        bins = bins.at[2].set(bins[2] + bins[1])
+        return out.at[i].set(bins[x[i]])
+
+    assert text(kernel, before("fuse_updates"))[7:11] == [
+        "v6:i32[16] = load x[v5]",
+        "v7:i32[16] = load bins[v6]",
+        "v8:i32[16] = v7 - v5",
+        "store bins[v6] v8",
+    ]
+    fused = text(kernel, "fuse_updates")
+    assert fused[7:9] == ["v6:i32[16] = load x[v5]", "sub bins[v6] v5"]
+    assert any(row.startswith("add bins[2] ") for row in fused)
+
+
 def test_a_row_and_a_column_of_one_number_are_that_number():
     @xe.kernel
     def kernel(wg, x, out):

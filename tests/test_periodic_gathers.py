@@ -86,7 +86,7 @@ def test_lookups_are_those_of_a_gather(divisor, offset, backwards, shift, items,
 def test_what_a_periodic_gather_is(index, seen, found):
     result, expected = launched(index, RNG.integers(0, 1000, 100, np.int32))
     np.testing.assert_array_equal(result, expected)
-    assert [(gather.divisor, gather.offset, gather.sign) for gather in found] == [seen]
+    assert [(gather.index.divisor, gather.index.offset, gather.index.sign) for gather in found] == [seen]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from jax import lax
 from xeemu.emission import (
     fusion_barriers,
     items,
+    layouts,
     ordered_atomics,
     placed_windows,
     positions,
@@ -32,41 +33,44 @@ from xeemu.emission.access_plans import (
 from xeemu.emission.buffers import Buffer, Update
 from xeemu.emission.chunk import Chunk
 from xeemu.emission.haloed_tiles import HaloedTiles
-from xeemu.emission.layouts import Layout, Masked
+from xeemu.emission.layouts import Layout, Masked, Sharing
 from xeemu.emission.periodic_gathers import PeriodicGather
 from xeemu.emission.placed_windows import PlacedWindow
 from xeemu.emission.positions import Lanes, Touched, columns, places
 from xeemu.emission.strided_windows import StridedWindow
-from xeemu.emission.values import Emitted, Parts, Shared
+from xeemu.emission.values import Emitted, Groupwise, Parts, own
 from xeemu.ir.program import Value
 from xeemu.knowledge import addressing
 from xeemu.knowledge.analysis import Facts
 from xeemu.language.memory import poison
 
 
-def read(plan: Load, at: Touched, in_line: bool = False, base: jax.Array | None = None) -> jax.Array | Shared:
-    """`[G or 1, n or 1]` values of the elements that a load touches.
+def read(
+    plan: Load, at: Touched, sharing: Sharing | None = None, in_line: bool = False, base: jax.Array | None = None
+) -> Groupwise:
+    """`[own groups or 1, n or 1]` values of the elements that a load touches.
 
     Args:
       plan: how it is carried out.
       at: the elements.
+      sharing: which groups share them.
       in_line: whether a window is read along a line of the memory, see `Iteration`.
       base: of the number that a periodic gather divides, if that has one.
     """
     data = at.buffer.data
     match plan:
         case Missing(value):
-            return jnp.full((1, at.where.count), value)
+            return Groupwise(jnp.full((1, at.where.count), value))
         case PeriodicGather():
-            return plan.read(data, plan.first(base, at.chunk))
+            return Groupwise(plan.read(data, plan.first(base, at.chunk)))
         case Window(window):
-            return _placed(window, at).shared(data, in_line)
+            return _placed(window, at).read(data, in_line)
         case BoundaryWindow(window):
-            return _placed(window, at).shared(data)
+            return _placed(window, at).read(data)
         case HaloedTiles():
             return plan.read(data, positions.starts(at.buffer, at.address, plan.further, at.chunk))
         case Gather():
-            return _gather(plan, at)
+            return Groupwise(_gather(plan, at, sharing), sharing)
 
 
 def _placed(window: StridedWindow, at: Touched) -> PlacedWindow:
@@ -91,24 +95,18 @@ class Loaded:
     varying: bool
     chunk: Chunk
 
-    def value(self, facts: Facts, value: Value, found: jax.Array | Shared) -> Emitted:
-        """The value of a program, from the `[G or 1, n or 1]` elements that take part."""
-        values = found.of_groups(found.values) if isinstance(found, Shared) else found
+    def value(self, facts: Facts, value: Value, found: Groupwise) -> Emitted:
+        """The value of a program, from the `[own groups or 1, n or 1]` elements that take part."""
+        sharing = layouts.sharing(self.layout)
+        values = found.held(sharing)
         match self.layout:
             case Masked(whole=whole, apart=apart):
                 array = self._whole(values) if whole and not apart else None
                 others = self._others(values.dtype) if whole and apart else None
                 chosen = jnp.broadcast_to(values, (values.shape[0], self.where.count))
                 return items.laid_out(facts, value, self.layout, array, Parts(chosen, others))
-        shared = self._shared(found) if isinstance(found, Shared) else None
-        return items.laid_out(facts, value, self.layout, shared or self._whole(values))
-
-    def _shared(self, found: Shared) -> Shared | None:
-        """The result as groups share it, if they do. A GPU's compiler does better with the values written out."""
-        everything = self.where.mask is None and self.where.all and bool(self.where.count)
-        if not (self.chunk.target.keeps_shared and everything and self.varying) or found.own == found.block:
-            return None
-        return dataclasses.replace(found, values=found.values.reshape(-1, *self.where.shape))
+        array = self._whole(values) if sharing is None else values.reshape(-1, *self.where.shape)
+        return items.laid_out(facts, value, self.layout, array)
 
     def _others(self, dtype: np.dtype) -> jax.Array:
         """`[G or 1, m]`: the elements that take no part."""
@@ -125,13 +123,13 @@ class Loaded:
         return each.reshape(*[groups] * self.varying, *shape)
 
 
-def _gather(plan: Gather, at: Touched) -> jax.Array:
+def _gather(plan: Gather, at: Touched, sharing: Sharing | None) -> jax.Array:
     index, inside = at.address.find()
-    place, data = places(at.buffer, index, at.where, at.chunk), at.buffer.data.reshape(-1)
+    place, data = own(places(at.buffer, index, at.where, at.chunk), sharing), at.buffer.data.reshape(-1)
     if plan.run > 1:
         return _runs(data, place[:, :: plan.run], plan.run)
     values = data.at[place].get(mode="promise_in_bounds", wrap_negative_indices=False)
-    return values if inside is None else jnp.where(inside, values, plan.missing)
+    return values if inside is None else jnp.where(own(inside, sharing), values, plan.missing)
 
 
 def _runs(data: jax.Array, firsts: jax.Array, length: int) -> jax.Array:

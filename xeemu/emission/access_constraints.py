@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from xeemu.emission import (
     hazards,
     invariant_division,
-    read_modify_write,
+    periodic_gathers,
     stencil_loads,
     update_coalescing,
 )
 from xeemu.emission.context import Context
 from xeemu.emission.hazards import Hazards
 from xeemu.emission.items import Item, as_value
-from xeemu.emission.read_modify_write import Sum
+from xeemu.emission.periodic_gathers import Remainder
 from xeemu.emission.stencil_loads import StencilLoad
 from xeemu.emission.update_coalescing import Row
 from xeemu.emission.values import Emitted
@@ -33,9 +33,9 @@ class AccessConstraints:
       row: the updates that are made at once with it, if there are some (see `update_coalescing`).
       before: what must be computed before it (see `hazards`).
       settled: whether what a load looks up is computed for itself (see `invariant_division`).
-      update: for a store that updates what is there the operation and what it adds (see `read_modify_write`).
       entangled: whether an update uses what was loaded from other places of the memory (see `hazards`).
       neighbour: a load as one of several that are read at once, if it is (see `stencil_loads`).
+      remainder: that of a load's only index, if it is one, with the dividend (see `periodic_gathers`).
     """
 
     gathered: bool = False
@@ -44,9 +44,9 @@ class AccessConstraints:
     row: Row | None = None
     before: Sequence[Item] = ()
     settled: bool = False
-    update: tuple[str, Emitted] | None = None
     entangled: bool = False
     neighbour: StencilLoad | None = None
+    remainder: tuple[Remainder, Emitted] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,13 +57,13 @@ class BodyConstraints:
     joined: frozenset[int]
     rows: Mapping[int, Row]
     settled: frozenset[int]
-    sums: Mapping[int, Sum]
     neighbours: Mapping[int, StencilLoad]
+    remainders: Mapping[int, Remainder]
 
     def of(self, number: int, read: Callable[[Value], Item]) -> AccessConstraints:
         """That of one of them; `read` gives the item that an operand stands for."""
         before = [read(v) for v in self.hazards.waits.get(number, ())]
-        added = self.sums.get(number)
+        remainder = self.remainders.get(number)
         return AccessConstraints(
             gathered=number in self.hazards.gathered,
             scattered=number in self.hazards.scattered,
@@ -71,9 +71,9 @@ class BodyConstraints:
             row=self.rows.get(number),
             before=before,
             settled=number in self.settled,
-            update=None if added is None else (added.op, as_value(read(added.added))),
             entangled=number in self.hazards.entangled,
             neighbour=self.neighbours.get(number),
+            remainder=None if remainder is None else (remainder, as_value(read(remainder.dividend))),
         )
 
 
@@ -83,7 +83,7 @@ def of_body(body: Region, facts: Facts, context: Context) -> BodyConstraints:
     found = hazards.of_body(body, facts)
     iteration = context.iteration
     at_once = iteration is not None and iteration.at_once
-    alone = not watches and not at_once
+    alone, unwatched = not watches and not at_once, not watches and iteration is None
     careful = {n for n in found.entangled | found.waits.keys() if body.ops[n].name == ops.STORE}
     rows = update_coalescing.rows(body, facts, chunk.deterministic, context.dimensions, careful) if alone else {}
     joined = (
@@ -96,6 +96,6 @@ def of_body(body: Region, facts: Facts, context: Context) -> BodyConstraints:
         settled=invariant_division.finding(body, facts, context.dimensions)
         if chunk.many and not watches
         else frozenset(),
-        sums={} if watches else read_modify_write.of_body(body, facts, chunk.geometry.items, found.scattered),
-        neighbours=stencil_loads.of_body(body, facts, context.dimensions) if not watches and iteration is None else {},
+        neighbours=stencil_loads.of_body(body, facts, context.dimensions) if unwatched else {},
+        remainders=periodic_gathers.of_body(body, facts, context.dimensions) if unwatched else {},
     )

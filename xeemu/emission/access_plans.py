@@ -19,11 +19,10 @@ from xeemu.emission import (
 from xeemu.emission.buffers import Few
 from xeemu.emission.chunk import Chunk
 from xeemu.emission.haloed_tiles import HaloedTiles
-from xeemu.emission.periodic_gathers import PeriodicGather
+from xeemu.emission.periodic_gathers import PeriodicGather, Remainder
 from xeemu.emission.references import Reference
 from xeemu.emission.stencil_loads import StencilLoad
 from xeemu.emission.strided_windows import StridedWindow
-from xeemu.emission.values import Split
 from xeemu.knowledge import lattices
 from xeemu.language.memory import poison
 
@@ -132,13 +131,13 @@ class Loading:
       missing: what elements out of bounds read as; poison if that is None.
       gathered: whether it has to be a gather.
       neighbour: the load as one of several, if it is.
-      split: the division that gave its only index, if one did and elements may be copied.
+      remainder: that of its only index, if it is one and elements may be copied.
     """
 
     missing: np.ndarray | None = None
     gathered: bool = False
     neighbour: StencilLoad | None = None
-    split: Split | None = None
+    remainder: Remainder | None = None
 
 
 def of_load(reference: Reference, loading: Loading, chunk: Chunk) -> Load:
@@ -150,7 +149,7 @@ def of_load(reference: Reference, loading: Loading, chunk: Chunk) -> Load:
     gather = Gather(_run(reference, chunk), missing)
     if loading.gathered:
         return gather
-    if (periodic := periodic_gathers.of_reference(reference, loading.split, chunk)) is not None:
+    if (periodic := periodic_gathers.of_reference(reference, loading.remainder, chunk)) is not None:
         return periodic
     window = _loaded_window(reference, gather, loading.neighbour, chunk)
     return window or haloed_tiles.of_reference(reference, chunk, missing) or gather
@@ -251,7 +250,7 @@ def of_fetch(reference: Reference) -> Empty | InOrder:
 def _combined_window(reference: Reference, op: str, chunk: Chunk) -> StridedWindow | None:
     """The window that an atomic update goes through, in any order, if it does.
 
-    Private memory is updated where some place is not known (see `read_modify_write`), and a scatter does that.
+    Private memory is updated where some place is not known (see `passes/fuse_updates.py`), and a scatter does that.
     """
     if reference.storage.space == "private" or op not in ordered_atomics.COMBINE or not reference.address.proved:
         return None

@@ -22,6 +22,7 @@ from xeemu.emission.iterations import Iteration
 from xeemu.emission.loop_plans import Batched, Version
 from xeemu.emission.reduction_loops import Reduced
 from xeemu.emission.scatter_loops import Scattered
+from xeemu.emission.values import Groupwise
 from xeemu.ir import ops
 from xeemu.knowledge import induction
 from xeemu.language import collectives
@@ -95,7 +96,7 @@ class _Batch:
         scattered = (n for update in plan.updated.values() if isinstance(update, Scattered) for n in update.numbers)
         once = Iteration(at_once=True, deferred=frozenset(block.updates), scattered=frozenset(scattered))
 
-        def find(number: jax.Array, loaded: dict[int, jax.Array]) -> dict[int, Any]:
+        def find(number: jax.Array, loaded: dict[int, Groupwise]) -> dict[int, Any]:
             iteration = dataclasses.replace(once, loaded=loaded)
             return self._left(loop.outputs(induction.advanced(plan.growth, before, number), iteration))
 
@@ -142,10 +143,11 @@ class _Batch:
         return batched_updates.after(data, at.window, operation, each, self.loop.chunk.target)
 
 
-def _loaded(at: PlacedAccess, iterations: int) -> jax.Array:
-    """`[iterations, G or 1, n]`: what so many iterations load."""
-    values = at.window.read(at.buffer.data)
-    return jnp.moveaxis(values.reshape(values.shape[0], iterations, -1), 1, 0)
+def _loaded(at: PlacedAccess, iterations: int) -> Groupwise:
+    """`[iterations, own groups, n]`: what so many iterations load."""
+    found = at.window.read(at.buffer.data)
+    values = found.values.reshape(found.values.shape[0], iterations, -1)
+    return dataclasses.replace(found, values=jnp.moveaxis(values, 1, 0))
 
 
 def _neutral(packed: jax.Array | None, op: str) -> jax.Array | None:

@@ -214,7 +214,7 @@ def _axes(reference: Reference, chunk: Chunk) -> list[Lattice] | None:
     """The lattice of each component of an index, along axes that they have in common."""
     components: Sequence[Component] = reference.address.components
     lanes = lattices.of_places(np.stack([c.form.pattern for c in components], axis=1))
-    groups = chunk.block() if reference.varying else []
+    groups = chunk.block() if reference.varying else ()
     if lanes is None or groups is None:
         return None
     steps = [list(map(StridedAxis, groups, c.form.steps)) for c in components]

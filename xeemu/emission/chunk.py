@@ -112,7 +112,7 @@ class Chunk:
         block = self.block()
         return None if block is None else list(map(StridedAxis, block, form.steps))
 
-    def block(self) -> list[int] | None:
+    def block(self) -> tuple[int, ...] | None:
         """How many groups there are along each dimension; None if the chunk is no block of the group range."""
         counts, found, left = self.geometry.group_range, list[int](), self.count
         for d in reversed(range(len(counts))):
@@ -122,7 +122,7 @@ class Chunk:
                 return None
             found.insert(0, size)
             left //= size
-        return found
+        return tuple(found)
 
     def _relevant(self, form: Form) -> list[tuple[int, int]]:
         """Of each dimension with several groups the step of a form, and of the linear group id."""

@@ -47,6 +47,7 @@ class Context:
             followed=bool(observer.followed),
             apart=self.chunk.target.joins_by_branches,
             at_once=self.iteration is not None and self.iteration.at_once,
+            block=self.chunk.block() if self.chunk.target.keeps_shared else None,
         )
 
     def storing(self, known: Known) -> Chunk:

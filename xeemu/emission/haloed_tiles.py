@@ -18,9 +18,10 @@ from jax import lax
 from xeemu.emission import boundary_windows, positions
 from xeemu.emission.boundary_windows import BoundaryRectangle
 from xeemu.emission.chunk import Chunk
+from xeemu.emission.layouts import Sharing
 from xeemu.emission.references import Reference
 from xeemu.emission.row_views import Starts
-from xeemu.emission.values import Shared
+from xeemu.emission.values import Groupwise
 from xeemu.knowledge.lattices import Lattice, StridedAxis
 
 
@@ -79,19 +80,17 @@ class HaloedTiles:
       cover: the tiles, of the groups that have their own.
       further: along each dimension how much further the cover begins than the first element of the first group.
       chosen: `[n]` flat positions in a tile.
-      block: the groups along each dimension.
-      own: the same, but 1 along those in which they share tiles.
+      sharing: which groups share tiles.
     """
 
     cover: Cover
     further: tuple[int, ...]
     chosen: np.ndarray
-    block: tuple[int, ...]
-    own: tuple[int, ...]
+    sharing: Sharing | None
 
-    def read(self, data: jax.Array, starts: Starts) -> Shared:
+    def read(self, data: jax.Array, starts: Starts) -> Groupwise:
         """`[own groups, n]` elements; `starts` of the cover."""
-        return Shared(self.block, self.own, positions.columns(self.cover.read(data, starts), self.chosen))
+        return Groupwise(positions.columns(self.cover.read(data, starts), self.chosen), self.sharing)
 
 
 def of_reference(reference: Reference, chunk: Chunk, missing: np.ndarray) -> HaloedTiles | None:
@@ -103,7 +102,7 @@ def of_reference(reference: Reference, chunk: Chunk, missing: np.ndarray) -> Hal
       missing: what elements out of bounds read as.
     """
     varying, components = reference.varying, reference.address.components
-    block = chunk.block() if varying else [1]
+    block = chunk.block() if varying else (1,)
     if not chunk.target.gathers_one_by_one or block is None or not boundary_windows.may_be(reference):
         return None
     patterns = np.stack([c.form.pattern for c in components], axis=1)
@@ -118,7 +117,7 @@ def of_reference(reference: Reference, chunk: Chunk, missing: np.ndarray) -> Hal
     groups = [Lattice(tuple(map(StridedAxis, own, each))) for each in steps]
     cover = _cover(reference, groups, tile, chunk, missing)
     further = tuple(int(more) + lattice.least for more, lattice in zip(least - patterns[0], groups, strict=True))
-    return None if cover is None else HaloedTiles(cover, further, chosen, tuple(block), own)
+    return None if cover is None else HaloedTiles(cover, further, chosen, Sharing.of(block, [n > 1 for n in own]))
 
 
 def _cover(

@@ -17,7 +17,7 @@ from typing import Any
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import addressing
-from xeemu.knowledge.analysis import Facts, fact
+from xeemu.knowledge.analysis import Facts, Known, fact
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Hazards:
     Attributes:
       gathered: numbers of the loads that must not be slices.
       waits: for the number of an update the values that must be computed before it.
-      scattered: numbers of the stores to private memory that must not be slices.
+      scattered: numbers of the updates of private memory that must not be slices.
       entangled: numbers of the updates with what was loaded from other places of their memory.
       rewritten: numbers of the loads from local memory that is updated later. XLA computes what is stored once more for
         each load of it, and takes a branch for each element of what is put together before that.
@@ -67,18 +67,19 @@ def of_body(body: Region, facts: Facts) -> Hazards:
 
 
 def _scattered(body: Region, facts: Facts) -> frozenset[int]:
-    """The stores to private memories that are also stored to in places that are not known.
+    """The updates of private memories that are also updated in places that are not known.
 
     XLA repeats a store of a slice in a gather that follows, and copies the memory for it; a scatter it does not.
     """
-    first: dict[Any, Any] = {}
-    stores: dict[Any, list[int]] = {}
-    for number, op in enumerate(body.ops):
-        if op.name == ops.STORE and facts.values[op.operands[0]].space == "private":
-            first[op.results[0]] = memory = first.get(op.operands[0], op.operands[0])
-            stores.setdefault(memory, []).append(number)
-    unknown = [numbers for numbers in stores.values() if not all(_is_known(body.ops[n], facts) for n in numbers)]
-    return frozenset(n for numbers in unknown for n in numbers)
+    private = {n: known for n, op in enumerate(body.ops) if (known := _private(op, facts)) is not None}
+    looked_up = {known for n, known in private.items() if not addressing.is_formed(body.ops[n], facts)}
+    return frozenset(n for n, known in private.items() if known in looked_up)
+
+
+def _private(op: Op, facts: Facts) -> Known | None:
+    """What is known of the private memory that an operation updates; None if it updates none."""
+    known = facts.values[op.operands[0]] if op.name in (ops.STORE, ops.ATOMIC) else None
+    return known if known is not None and known.space == "private" else None
 
 
 def _entangled(body: Region, facts: Facts) -> frozenset[int]:
@@ -115,11 +116,6 @@ def _rewritten(body: Region, facts: Facts) -> frozenset[int]:
         elif memory in updated:
             found.add(number)
     return frozenset(found)
-
-
-def _is_known(store: Op, facts: Facts) -> bool:
-    """Whether the place of a store has a lane form."""
-    return addressing.is_formed(store, facts)
 
 
 def _loads(body: Region) -> dict[Any, list[tuple[int, Value]]]:

@@ -41,19 +41,13 @@ def _update(body: Region, memory: Value, result: Value, moves: Mapping[int, int]
     """
     users = [n for n, op in enumerate(body.ops) if any(a is memory for a in op.used)]
     made = [n for n in users if result in body.ops[n].results and _is_spread(body.ops[n], moves.get(n))]
-    if len(made) != 1 or _uses(body, result) > 1:
+    if len(made) != 1 or body.uses[result] > 1:
         return None
     place = ops.indices(body.ops[made[0]])
     others = [body.ops[n] for n in users if n != made[0]]
     # An iteration may use what it updates before it does so, unless that is what the others update too.
     own = all(e.name == ops.LOAD and _is_same(ops.indices(e), place) for e in others)
     return made[0] if not others or (own and moves[made[0]]) else None
-
-
-def _uses(body: Region, value: Value) -> int:
-    """How often a value is used."""
-    used = [a for op in body.ops for a in op.used] + list(body.outputs)
-    return sum(each is value for each in used)
 
 
 def _is_same(index: Sequence[Value], other: Sequence[Value]) -> bool:

@@ -3,9 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 
-import jax
-
-from xeemu.emission.values import Shared
+from xeemu.emission.values import Groupwise
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -17,7 +15,7 @@ class Iteration:
     Attributes:
       at_once: whether it stands for all iterations of the block, as one operation for all of them, in which a branch
         would take both sides and no loop can be.
-      loaded: for loads that a window of the whole block holds, what they give in it, `[G or 1, n]`.
+      loaded: for loads that a window of the whole block holds, what they give in it, `[own groups, n]`.
       trusted: loads that are known to be within bounds.
       gathered: loads of which it is known that some iteration is not.
       in_line: loads whose windows are read along a line of the memory, as those of the next iterations are.
@@ -26,7 +24,7 @@ class Iteration:
     """
 
     at_once: bool
-    loaded: Mapping[int, jax.Array | Shared] = dataclasses.field(default_factory=dict)
+    loaded: Mapping[int, Groupwise] = dataclasses.field(default_factory=dict)
     trusted: frozenset[int] = frozenset()
     gathered: frozenset[int] = frozenset()
     in_line: frozenset[int] = frozenset()

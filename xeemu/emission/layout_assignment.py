@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from xeemu.emission import compare_fusion, hazards, masked_layouts, subgroup_layouts
+from xeemu.emission import compare_fusion, hazards, masked_layouts, shared_layouts, subgroup_layouts
 from xeemu.emission.compare_fusion import Comparison
 from xeemu.emission.layouts import BY_ITEM, LANE_FORM, ByItem, BySubgroup, Layout, Masked
 from xeemu.emission.subgroup_layouts import Operand
@@ -26,6 +26,7 @@ class Setting:
       followed: whether somebody sees every operation, so that none is emitted as part of another.
       apart: whether elements are better computed apart from others that are put around them.
       at_once: whether iterations of a loop are emitted as one, where loads put nothing around them.
+      block: the groups of a chunk along each dimension, if what they share is held once; else None.
     """
 
     geometry: Geometry
@@ -33,6 +34,7 @@ class Setting:
     followed: bool = False
     apart: bool = False
     at_once: bool = False
+    block: tuple[int, ...] | None = None
 
     @property
     def dimensions(self) -> int:
@@ -111,8 +113,8 @@ class _Pass:
         return self.found | each
 
     def _operand(self, value: Value) -> Operand:
-        form = self.facts.value(value, self.setting.dimensions).form
-        return Operand(value.shape, self._layout(value), form)
+        known = self.facts.value(value, self.setting.dimensions)
+        return Operand(value.shape, self._layout(value), known.form, known.varying)
 
     def _layout(self, value: Value) -> Layout:
         return BY_ITEM if isinstance(value, Constant) else self.found[value]
@@ -124,11 +126,19 @@ class _Pass:
             return LANE_FORM
         if op.name == ops.COLLECTIVE:
             return subgroup_layouts.of_collective(op, geometry)
+        if op.name in ops.ACCESSES and ops.operation(op) == "load":
+            return self._loaded(number, op)
+        return BY_ITEM if op.name in ops.LANGUAGE else self._computed(number, op)
+
+    def _loaded(self, number: int, op: Op) -> Layout:
+        """How the result of a load is held."""
+        setting = self.setting
         if op.name == ops.LOAD:
             rewritten = number in hazards.of_body(self.body, self.facts).rewritten
-            apart = self.setting.apart and rewritten and not self.setting.at_once
-            return masked_layouts.of_load(op, self.facts, self.setting.dimensions, apart) or BY_ITEM
-        return BY_ITEM if op.name in ops.LANGUAGE else self._computed(number, op)
+            apart = setting.apart and rewritten and not setting.at_once
+            if (masked := masked_layouts.of_load(op, self.facts, setting.dimensions, apart)) is not None:
+                return masked
+        return ByItem(shared=None if setting.block is None else shared_layouts.of_load(op, self.facts, setting.block))
 
     def _is_formed(self, value: Value) -> bool:
         """Whether it has a lane form that its operation's operands or nothing but the program decides on."""
@@ -155,7 +165,7 @@ class _Pass:
         if masked:
             same = all(o.shape == op.results[0].shape for o in masked)
             return (masked_layouts.of_elementwise(o.layout for o in masked) if same else None) or BY_ITEM
-        return subgroup_layouts.of_elementwise(op, operands, geometry)
+        return _shared(subgroup_layouts.of_elementwise(op, operands, geometry), operands)
 
     def _moved(self, op: Op, operands: Sequence[Operand]) -> Layout:
         """The same of one that is not elementwise."""
@@ -165,7 +175,9 @@ class _Pass:
         apart = setting.apart and op.results[0] in masked_layouts.moved_later(self.body, self.facts)
         if (masked := masked_layouts.of_movement(op, layout, self.facts, setting.dimensions, apart)) is not None:
             return masked
-        return subgroup_layouts.of_movement(op, operands[0], setting.geometry) if len(operands) == 1 else BY_ITEM
+        if len(operands) != 1:
+            return BY_ITEM
+        return _shared(subgroup_layouts.of_movement(op, operands[0], setting.geometry), operands)
 
     def _comparison(self, number: int) -> Comparison | None:
         """The comparison of fields of one value that an operation is, unless that has elements for themselves."""
@@ -200,8 +212,9 @@ class _Pass:
     def _operands(self, op: Op, number: int, region: int, layouts: Sequence[Layout]) -> list[Operand]:
         """What is known of the outputs of a region that are held so."""
         body, facts = op.regions[region], self.facts.inner[number][region]
-        forms = [facts.value(v, self.setting.dimensions).form for v in body.outputs]
-        return [Operand(v.shape, x, form) for v, x, form in zip(body.outputs, layouts, forms, strict=True)]
+        known = [facts.value(v, self.setting.dimensions) for v in body.outputs]
+        each = zip(body.outputs, layouts, known, strict=True)
+        return [Operand(v.shape, layout, k.form, k.varying) for v, layout, k in each]
 
     def _chosen(self, number: int, op: Op, count: int) -> list[Layout]:
         """How the results of a choice between branches are held."""
@@ -244,7 +257,7 @@ class _Pass:
         """A carry that is held as it is, but for what an iteration makes of it."""
         layout = subgroup_layouts.joined([carried, after], self.setting.geometry)
         same = layout == _held(carried, self.setting.geometry)
-        return carried if same else Operand(carried.shape, layout, None)
+        return carried if same else dataclasses.replace(carried, layout=layout, form=None)
 
 
 def _carriable(layout: Layout) -> Layout:
@@ -255,6 +268,13 @@ def _carriable(layout: Layout) -> Layout:
         case ByItem(alike=alike):
             return ByItem(alike=alike)
     return layout
+
+
+def _shared(layout: Layout, operands: Sequence[Operand]) -> Layout:
+    """The same, once for groups that share the operands."""
+    if not isinstance(layout, ByItem):
+        return layout
+    return dataclasses.replace(layout, shared=shared_layouts.of_operands(operands))
 
 
 def _held(value: Operand, geometry: Geometry) -> Layout:

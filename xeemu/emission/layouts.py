@@ -4,6 +4,9 @@ An array of a value that differs between groups has an axis of groups, `G`, befo
 """
 
 import dataclasses
+import itertools
+import math
+from collections.abc import Sequence
 
 from xeemu.knowledge.addressing import Elements
 
@@ -14,6 +17,32 @@ class LaneForm:
 
 
 @dataclasses.dataclass(frozen=True)
+class Sharing:
+    """Which groups of a chunk share a value, as they do rows and columns of tiles: those along some dimensions.
+
+    Compilers do not see through the single axis of groups that a value has elsewhere.
+
+    Attributes:
+      block: the groups along each dimension; dimensions side by side along which nothing changes are one.
+      own: the same, but 1 along those in which they share it.
+    """
+
+    block: tuple[int, ...]
+    own: tuple[int, ...]
+
+    @classmethod
+    def of(cls, block: Sequence[int], changes: Sequence[bool]) -> "Sharing | None":
+        """Which groups share a value that changes along some dimensions of a block; None if each has its own."""
+        each = [pair for pair in zip(changes, block, strict=True) if pair[1] > 1]
+        parts = [
+            (moves, math.prod(n for _, n in part)) for moves, part in itertools.groupby(each, lambda pair: pair[0])
+        ]
+        if all(moves for moves, _ in parts):
+            return None
+        return cls(tuple(n for _, n in parts), tuple(n if moves else 1 for moves, n in parts))
+
+
+@dataclasses.dataclass(frozen=True)
 class ByItem:
     """One array of the value's own shape.
 
@@ -21,10 +50,12 @@ class ByItem:
       mixed: the lanes of a sub-group, where something goes into the value that these have alike; else None. With
         elements of a work-item's own it would be held by sub-group.
       alike: whether all work-items of a group have it alike.
+      shared: which groups share it, of which there is one array then, `[own groups, *shape]`; None if each has its own.
     """
 
     mixed: int | None = None
     alike: bool = False
+    shared: Sharing | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,5 +88,11 @@ class Masked:
 
 
 Layout = LaneForm | ByItem | BySubgroup | Masked
+
+
+def sharing(layout: Layout) -> Sharing | None:
+    """Which groups share a value, if some do."""
+    return layout.shared if isinstance(layout, ByItem) else None
+
 
 LANE_FORM, BY_ITEM = LaneForm(), ByItem()

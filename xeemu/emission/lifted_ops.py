@@ -14,12 +14,21 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.emission import exactness, invariant_division, items, layout_assignment, movements, positions, subgroups
+from xeemu.emission import (
+    exactness,
+    invariant_division,
+    items,
+    layout_assignment,
+    layouts,
+    movements,
+    positions,
+    subgroups,
+)
 from xeemu.emission.chunk import Chunk
 from xeemu.emission.compare_fusion import Comparison
 from xeemu.emission.items import Item, named
-from xeemu.emission.layouts import LANE_FORM, BySubgroup, LaneForm, Layout, Masked
-from xeemu.emission.values import Emitted, Parts, Shared, Split, lifted
+from xeemu.emission.layouts import LANE_FORM, BySubgroup, LaneForm, Layout, Masked, Sharing
+from xeemu.emission.values import Emitted, Parts, lifted
 from xeemu.ir import evaluation, ops
 from xeemu.ir.program import Op
 from xeemu.ir.table import Kind
@@ -44,8 +53,7 @@ def results(facts: Facts, op: Op, operands: list[Emitted], layouts: Sequence[Lay
         return [operands[op.operands.index(chosen)]]
     if len(op.results) != 1:
         return named(facts, op.results, lifted(lambda *xs: evaluation.results(op, xs), operands, chunk))
-    found = _carried_out(facts, op, operands, layouts[0], chunk)
-    return [found if (split := _split(op, operands)) is None else dataclasses.replace(found, split=split)]
+    return [_carried_out(facts, op, operands, layouts[0], chunk)]
 
 
 def compared(facts: Facts, op: Op, comparison: Comparison, value: Emitted, layout: Layout, chunk: Chunk) -> list[Item]:
@@ -154,7 +162,9 @@ class _Elementwise:
                 array, chosen = self._by_item() if whole and not apart else None, self._of_elements(elements)
                 others = self._of_elements(elements.beside) if whole and apart else None
                 return items.laid_out(facts, out, layout, array, Parts(chosen, others))
-        return items.laid_out(facts, out, layout, self._shared() or self._by_item())
+        if (sharing := layouts.sharing(layout)) is not None:
+            return items.laid_out(facts, out, layout, self._shared(sharing))
+        return items.laid_out(facts, out, layout, self._by_item())
 
     def _by_item(self) -> jax.Array:
         return self._bound([o.array(self.chunk) for o in self.operands], self.chunk.count)
@@ -171,14 +181,10 @@ class _Elementwise:
         full = (max(array.shape[0] for array in arrays), elements.count)
         return self.bind(self.op, [jnp.broadcast_to(array, full) for array in arrays])[0]
 
-    def _shared(self) -> Shared | None:
-        """The result, if groups share all of the operands alike."""
-        given = [o.shared for o in self.operands if o.known.varying]
-        first = given[0] if given else None
-        if first is None or any(s is None or (s.block, s.own) != (first.block, first.own) for s in given):
-            return None
-        arrays = [o.array(self.chunk) if o.shared is None else o.shared.values for o in self.operands]
-        return dataclasses.replace(first, values=self._bound(arrays, math.prod(first.own)))
+    def _shared(self, sharing: Sharing) -> jax.Array:
+        """The result for the groups that share it, as they do all operands that vary."""
+        arrays = [o.held if o.known.varying else o.array(self.chunk) for o in self.operands]
+        return self._bound(arrays, math.prod(sharing.own))
 
     def _bound(self, arrays: Sequence[jax.Array], count: int) -> jax.Array:
         (array,) = self.bind(self.op, self._over_groups(arrays, count))
@@ -196,29 +202,6 @@ class _Elementwise:
             array if o.known.varying or (not o.shape and scalars) else lax.broadcast(array, (count,))
             for o, array in zip(self.operands, arrays, strict=True)
         ]
-
-
-def _split(op: Op, operands: Sequence[Emitted]) -> Split | None:
-    """What a division of natural numbers by a known one is, or a remainder and a number, as a value that knows it."""
-    if op.name in ("add", "sub"):
-        return _shifted(op, operands)
-    if not _is_natural(op, operands) or operands[0].shape != op.results[0].shape:
-        return None
-    divisor = _known(operands[1])
-    number = None if divisor is None else forms.single(divisor)
-    return Split(operands[0], int(number), op.name == "rem") if number else None
-
-
-def _shifted(op: Op, operands: Sequence[Emitted]) -> Split | None:
-    """A remainder and a known number added, or one of them subtracted from the other."""
-    signs = (1, 1) if op.name == "add" else (1, -1)
-    for k, (operand, other) in enumerate((operands, reversed(operands))):
-        split, known = operand.split, _known(other)
-        number = None if known is None else forms.single(known)
-        if split is not None and split.remains and number is not None and operand.shape == op.results[0].shape:
-            offset = signs[k] * split.offset + signs[1 - k] * number
-            return dataclasses.replace(split, offset=offset, sign=signs[k] * split.sign)
-    return None
 
 
 def _only_divisor(facts: Facts, op: Op, operands: Sequence[Emitted], chunk: Chunk) -> jax.Array | None:

@@ -164,8 +164,7 @@ def _single(version: Version) -> Versions:
 
 def _scattered(loop: CountedLoop) -> Batched | None:
     """A loop that only updates memories at such places."""
-    chunk, items = loop.chunk, loop.chunk.geometry.items
-    updates = scatter_loops.of_loop(loop.scan, loop.facts, items)
+    chunk, updates = loop.chunk, scatter_loops.of_loop(loop.scan, loop.facts)
     if updates is None:
         return None
     iterations = max(1, -(-loop.length // max(1, -(-loop.length // chunk.iterations))))

@@ -5,11 +5,11 @@ the others would be computed, too, and compilers do not see that nobody needs th
 """
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from xeemu.emission import hazards, read_modify_write
+from xeemu.emission import hazards
 from xeemu.emission.layouts import Layout, Masked
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op, Region, Value
@@ -131,8 +131,8 @@ def needs(body: Region, facts: Facts, geometry: Geometry, possible: Mapping[Valu
       geometry: the sizes of the launch.
       possible: the values that may be held so, and how.
     """
-    outputs = _values(body.outputs)
-    found = Needs(set(outputs), {*outputs, *_taken_whole(body, facts, geometry)})
+    outputs, waited = _values(body.outputs), hazards.of_body(body, facts).waits.values()
+    found = Needs(set(outputs), set(outputs).union(*waited))
     for op in reversed(body.ops):
         if op.name in ops.ACCESSES:
             _of_access(op, facts, len(geometry.group_range), possible, found)
@@ -176,13 +176,6 @@ def _of_possible(op: Op, possible: Mapping[Value, Masked], found: Needs) -> None
     for value in _values(op.used):
         if value in possible and not possible[value].apart:
             found.whole.add(value)
-
-
-def _taken_whole(body: Region, facts: Facts, geometry: Geometry) -> Sequence[Value]:
-    """The values that accesses take beside their operands."""
-    found = hazards.of_body(body, facts)
-    sums = read_modify_write.of_body(body, facts, geometry.items, found.scattered)
-    return [*(v for each in found.waits.values() for v in each), *_values(s.added for s in sums.values())]
 
 
 def _values(values: Iterable[Value]) -> list[Value]:

@@ -14,6 +14,7 @@ from xeemu.emission import (
     access_plans,
     batched_updates,
     fusion_barriers,
+    layouts,
     placed_windows,
     positions,
 )
@@ -27,7 +28,7 @@ from xeemu.emission.observer import Event, Passage
 from xeemu.emission.positions import Lanes, Located, Touched
 from xeemu.emission.storage import Storage
 from xeemu.emission.update_coalescing import Row
-from xeemu.emission.values import Emitted, Shared, Split
+from xeemu.emission.values import Emitted, Groupwise
 from xeemu.ir import ops
 from xeemu.ir.program import Op
 from xeemu.knowledge.analysis import Known
@@ -133,8 +134,8 @@ class _Access:
         loaded = access.Loaded(where, other, self.applied.layouts[0], varying, chunk)
         return [loaded.value(facts, op.results[0], self._found(address, loaded))]
 
-    def _found(self, address: Located, loaded: access.Loaded) -> jax.Array | Shared:
-        """`[G or 1, n or 1]`: the elements that a load finds at its address."""
+    def _found(self, address: Located, loaded: access.Loaded) -> Groupwise:
+        """`[own groups or 1, n or 1]`: the elements that a load finds at its address."""
         number, chunk, iteration = self.applied.number, self.context.chunk, self.context.iteration
         gathered, in_line = self.way.gathered, False
         if iteration is not None:
@@ -144,25 +145,21 @@ class _Access:
             # Iterations that are emitted at once would take both branches.
             gathered = gathered or number in iteration.gathered or (self._at_once and not address.known.proved)
             in_line = number in iteration.in_line
-        at, split = Touched(self.buffer, address, loaded.where, chunk), self._split()
-        plan = access_plans.of_load(at.reference(loaded.varying), self._loading(gathered, split), chunk)
-        return access.read(plan, at, in_line, None if split is None else split.of.base)
+        at = Touched(self.buffer, address, loaded.where, chunk)
+        plan = access_plans.of_load(at.reference(loaded.varying), self._loading(gathered), chunk)
+        sharing, (_, dividend) = layouts.sharing(loaded.layout), self.way.remainder or (None, None)
+        return access.read(plan, at, sharing, in_line, dividend.base if dividend else None)
 
     @property
     def _at_once(self) -> bool:
         """Whether it is one of an iteration that stands for several, in which no loop can be emitted."""
         return self.context.iteration is not None and self.context.iteration.at_once
 
-    def _loading(self, gathered: bool, split: Split | None) -> Loading:
+    def _loading(self, gathered: bool) -> Loading:
         """What decides on how a load is carried out, beside its reference."""
         constant = ops.other(self.applied.op) if self.what.bounded else None
-        return Loading(constant.array if constant else None, gathered, self.way.neighbour, split)
-
-    def _split(self) -> Split | None:
-        """The division that gave the only index of a load, if nothing prevents that what it looks up is copied."""
-        context = self.context
-        apart = context.iteration is None and not context.observer.watches
-        return self.indices[0].split if apart and len(self.indices) == 1 else None
+        remainder, _ = self.way.remainder or (None, None)
+        return Loading(constant.array if constant else None, gathered, self.way.neighbour, remainder)
 
     def _updated(self) -> list[Item]:
         """The memory after an access that is no load, perhaps after the old value."""
@@ -180,9 +177,6 @@ class _Access:
         at = Touched(self.buffer, address, where, chunk)
         if self.way.row is not None and (after := self._in_row(self.way.row, values[0], at)) is not None:
             return [after]
-        if self.way.update is not None:
-            operation, added = self.way.update
-            return [self._added(operation, [added], at)]
         if applied.op.name == ops.STORE:
             return [self._stored(event, address, values[0], where, chunk)]
         return self._combined(address, values, where, chunk)

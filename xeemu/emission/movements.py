@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 
-from xeemu.emission import items, masked_layouts, positions, subgroups
+from xeemu.emission import items, layouts, masked_layouts, positions, subgroups
 from xeemu.emission.chunk import Chunk
 from xeemu.emission.layouts import BySubgroup, Layout, Masked
-from xeemu.emission.values import Emitted, Parts, Shared, lifted
+from xeemu.emission.values import Emitted, Parts, lifted
 from xeemu.ir import evaluation
 from xeemu.ir.program import Op
 from xeemu.knowledge.addressing import Elements
@@ -34,21 +34,15 @@ def result(facts: Facts, op: Op, operands: Sequence[Emitted], layout: Layout, ch
             return items.laid_out(facts, out, layout, array, _parts(op, operands, layout, chunk))
     if masked_layouts.takes_chosen(op, operands[0].layout):
         return items.laid_out(facts, out, layout, _chosen(operands[0], chunk))
-    return items.laid_out(facts, out, layout, _shared(op, operands) or _by_item(op, operands, chunk))
+    if layouts.sharing(layout) is not None:
+        (array,) = jax.vmap(lambda x: evaluation.results(op, [x]))(operands[0].held)
+        return items.laid_out(facts, out, layout, array)
+    return items.laid_out(facts, out, layout, _by_item(op, operands, chunk))
 
 
 def _by_item(op: Op, operands: Sequence[Emitted], chunk: Chunk) -> jax.Array:
     (array,) = lifted(lambda *xs: evaluation.results(op, xs), operands, chunk)
     return array
-
-
-def _shared(op: Op, operands: Sequence[Emitted]) -> Shared | None:
-    """The result, if groups share the only operand."""
-    shared = operands[0].shared if len(operands) == 1 else None
-    if shared is None:
-        return None
-    (values,) = jax.vmap(lambda x: evaluation.results(op, [x]))(shared.values)
-    return Shared(shared.block, shared.own, values)
 
 
 def _chosen(value: Emitted, chunk: Chunk) -> jax.Array:

@@ -5,6 +5,7 @@ What some periods look up is found once, and copied side by side. A gather takes
 
 import dataclasses
 import math
+from collections.abc import Mapping, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -14,8 +15,73 @@ from jax import lax
 from xeemu.emission import fusion_barriers, positions
 from xeemu.emission.chunk import Chunk
 from xeemu.emission.references import Reference
-from xeemu.emission.values import Split
+from xeemu.ir import ops
+from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.knowledge import forms
+from xeemu.knowledge.analysis import Facts, Known
 from xeemu.knowledge.forms import Form
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Remainder:
+    """An integer that is `offset + sign * (dividend % divisor)`, of a dividend that is not negative.
+
+    Attributes:
+      dividend: the value that is divided.
+      known: what is known of that.
+      divisor, offset, sign: numbers, the last 1 or -1.
+    """
+
+    dividend: Value
+    known: Known
+    divisor: int
+    offset: int = 0
+    sign: int = 1
+
+
+def of_body(body: Region, facts: Facts, dimensions: int) -> Mapping[int, Remainder]:
+    """For the numbers of the loads of a (sub)program by one index that is a remainder, that.
+
+    Args:
+      body: the program.
+      facts: its analysis.
+      dimensions: of the launch.
+    """
+    loads = ((n, ops.indices(op)) for n, op in enumerate(body.ops) if op.name == ops.LOAD)
+    found = ((n, _remainder(index[0], body, facts, dimensions)) for n, index in loads if len(index) == 1)
+    return {n: remainder for n, remainder in found if remainder is not None}
+
+
+def _remainder(value: Value, body: Region, facts: Facts, dimensions: int) -> Remainder | None:
+    """The remainder that a value is; a number may be added to one, and one subtracted from a number."""
+    op = None if isinstance(value, Constant) else body.made.get(value)
+    if op is None or op.name not in ("rem", "add", "sub"):
+        return None
+    known = [facts.value(a, dimensions) for a in op.operands]
+    if op.name == "rem":
+        return _of_division(op, known)
+    signs = (1, 1) if op.name == "add" else (1, -1)
+    for k, operand in enumerate(op.operands):
+        number = _number(known[1 - k])
+        if number is not None and operand.shape == value.shape and (of := _remainder(operand, body, facts, dimensions)):
+            offset = signs[k] * of.offset + signs[1 - k] * number
+            return dataclasses.replace(of, offset=offset, sign=signs[k] * of.sign)
+    return None
+
+
+def _of_division(op: Op, known: Sequence[Known]) -> Remainder | None:
+    divisor, (dividend, _) = _number(known[1]), op.operands
+    natural = all(k.interval is not None and k.interval[0] >= 0 for k in known)
+    if not (natural and divisor) or dividend.shape != op.results[0].shape:
+        return None
+    return Remainder(dividend, known[0], divisor)
+
+
+def _number(known: Known) -> int | None:
+    """The number that all elements of an integer are, if it is known."""
+    form = known.form
+    single = forms.single(form.pattern) if form is not None and form.constant else None
+    return None if single is None else int(single)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -23,65 +89,61 @@ class PeriodicGather:
     """The places of elements that lie side by side, those of one group after the other's.
 
     Attributes:
-      form, dtype: of the number of which they are remainders, with an `[n]` pattern.
-      divisor: of the remainder.
-      offset, sign: the place is `offset + sign * remainder`.
+      form: of the dividend, with an `[n]` pattern.
+      index: the remainders that they are.
       groups: how many there are.
       elements: of a group.
       found: elements of the periods that are found: whole periods, and whole vectors.
     """
 
     form: Form
-    dtype: np.dtype
-    divisor: int
-    offset: int
-    sign: int
+    index: Remainder
     groups: int
     elements: int
     found: int
 
     def first(self, base: jax.Array | None, chunk: Chunk) -> jax.Array:
         """The remainder that the first place follows from, of a number whose form has a base or none."""
-        number = positions.start(self.form, base, self.dtype, chunk)
-        return lax.rem(number, number.dtype.type(self.divisor)).astype(np.int32)
+        number = positions.start(self.form, base, self.index.dividend.dtype, chunk)
+        return lax.rem(number, number.dtype.type(self.index.divisor)).astype(np.int32)
 
     def read(self, data: jax.Array, first: jax.Array) -> jax.Array:
         """`[groups, elements]` of a memory."""
-        rest = lax.rem(first + np.arange(self.found, dtype=np.int32), np.int32(self.divisor))
-        places = rest.dtype.type(self.offset) + rest.dtype.type(self.sign) * rest
+        rest = lax.rem(first + np.arange(self.found, dtype=np.int32), np.int32(self.index.divisor))
+        places = rest.dtype.type(self.index.offset) + rest.dtype.type(self.index.sign) * rest
         periods = data.reshape(-1).at[places].get(mode="promise_in_bounds", wrap_negative_indices=False)
         count = self.groups * self.elements
         copies = jnp.broadcast_to(fusion_barriers.settled(periods), (-(-count // self.found), self.found))
         return copies.reshape(-1)[:count].reshape(self.groups, self.elements)
 
 
-def of_reference(reference: Reference, split: Split | None, chunk: Chunk) -> PeriodicGather | None:
+def of_reference(reference: Reference, index: Remainder | None, chunk: Chunk) -> PeriodicGather | None:
     """The places of a load by one index that is a remainder, if they are such and it is worth while.
 
     Args:
       reference: the elements.
-      split: the division that gave the index, if one did.
+      index: the remainder that it is, if it is one.
       chunk: the work-groups.
     """
     storage, figures = reference.storage, chunk.target.cycles
-    if figures is None or chunk.cores > figures.most_cores or split is None or not split.remains:
+    if figures is None or chunk.cores > figures.most_cores or index is None:
         return None
     if storage.space != "global" or storage.unit is not None or not reference.address.proved:
         return None
-    if not split.divisor & (split.divisor - 1):  # by a power of two is no division, and found as fast
+    if not index.divisor & (index.divisor - 1):  # by a power of two is no division, and found as fast
         return None
-    form = _number(reference, split, chunk)
-    both = math.lcm(split.divisor, figures.vector)
+    form = _dividend(reference, index, chunk)
+    both = math.lcm(index.divisor, figures.vector)
     found, elements = both * -(-figures.fewest // both), reference.elements.count
     if form is None or figures.copies * found > chunk.count * elements:
         return None
-    return PeriodicGather(form, split.of.dtype, split.divisor, split.offset, split.sign, chunk.count, elements, found)
+    return PeriodicGather(form, index, chunk.count, elements, found)
 
 
-def _number(reference: Reference, split: Split, chunk: Chunk) -> Form | None:
+def _dividend(reference: Reference, index: Remainder, chunk: Chunk) -> Form | None:
     """The form of the number that is divided, if it is one more from each element to the next, over all groups."""
-    elements, known = reference.elements, split.of.known.form
-    if known is None or not elements.all or not elements.count or split.of.shape != elements.shape:
+    elements, known = reference.elements, index.known.form
+    if known is None or not elements.all or not elements.count or index.dividend.shape != elements.shape:
         return None
     form = elements.form(known)
     if (np.diff(form.pattern) != 1).any() or (chunk.count > 1 and chunk.linear_step(form) != elements.count):

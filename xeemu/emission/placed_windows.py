@@ -14,7 +14,7 @@ from xeemu.emission.chunk import Chunk
 from xeemu.emission.positions import Located
 from xeemu.emission.row_views import Starts
 from xeemu.emission.strided_windows import StridedWindow
-from xeemu.emission.values import Shared
+from xeemu.emission.values import Groupwise
 from xeemu.knowledge import lattices
 from xeemu.language import collectives
 
@@ -33,13 +33,8 @@ class PlacedWindow:
     starts: Starts
     corner: Starts
 
-    def read(self, data: jax.Array) -> jax.Array:
-        """`[rows, n]` elements."""
-        found = self.shared(data)
-        return found.of_groups(found.values)
-
-    def shared(self, data: jax.Array, in_line: bool = False) -> Shared:
-        """The same with `[own groups, n]` elements; along a line of the memory, or as compilers do best."""
+    def read(self, data: jax.Array, in_line: bool = False) -> Groupwise:
+        """`[own groups, n]` elements; along a line of the memory, or as compilers do best."""
         window, lattice = self.window, self.window.lattice
         # Every n-th element of a line is read faster as such than as a column of rows.
         is_line = in_line or (len(lattice.runs) == 1 and lattice.runs[0].stride > 1)
@@ -63,7 +58,7 @@ class PlacedWindow:
         line = data.reshape(-1) if len(self.starts) == 1 else data
         return lax.dynamic_slice(line, first, sizes, allow_negative_indices=False)
 
-    def within(self, around: jax.Array, first: int) -> Shared:
+    def within(self, around: jax.Array, first: int) -> Groupwise:
         """`[own groups, n]` elements of a line around the window, in which that begins at some place."""
         window, axis = self.window, self.window.axis
         assert axis is not None
@@ -78,12 +73,10 @@ class PlacedWindow:
         axes, groups = self.window.lattice.axes, self.window.axes_of_groups
         return tuple(1 if k < groups and not axis.stride else axis.size for k, axis in enumerate(axes))
 
-    def _of_groups(self, found: jax.Array) -> Shared:
-        window, groups = self.window, self.window.axes_of_groups
-        if not groups:
-            return Shared((window.rows,), (window.rows,), found.reshape(window.rows, -1))
-        own = self._sizes[:groups]
-        return Shared(window.lattice.sizes[:groups], own, found.reshape(math.prod(own), -1))
+    def _of_groups(self, found: jax.Array) -> Groupwise:
+        sharing = self.window.sharing
+        groups = math.prod(sharing.own) if sharing else self.window.rows
+        return Groupwise(found.reshape(groups, -1), sharing)
 
     def written(self, data: jax.Array, values: jax.Array, mask: jax.Array | None) -> jax.Array:
         """The data with other elements where the mask, if there is one, allows it; the window is writable.

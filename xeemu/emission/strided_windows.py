@@ -8,6 +8,7 @@ import operator
 from xeemu.emission import boundary_windows, row_views
 from xeemu.emission.boundary_windows import Box
 from xeemu.emission.chunk import Chunk
+from xeemu.emission.layouts import Sharing
 from xeemu.emission.references import Reference
 from xeemu.emission.row_views import Rectangle
 from xeemu.emission.storage import Storage
@@ -60,6 +61,12 @@ class StridedWindow:
         """How many of the lattice's axes are axes of groups."""
         reached = list(itertools.accumulate(self.lattice.sizes, operator.mul, initial=1))
         return 0 if self.before or self.rows not in reached else reached.index(self.rows)
+
+    @property
+    def sharing(self) -> Sharing | None:
+        """Which groups share elements: those along an axis on which nothing changes."""
+        axes = self.lattice.axes[: self.axes_of_groups]
+        return Sharing.of([axis.size for axis in axes], [bool(axis.stride) for axis in axes])
 
     @property
     def axes(self) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ from xeemu.emission.emitted_loops import EmittedLoop, PlacedAccess
 from xeemu.emission.items import as_memory
 from xeemu.emission.iterations import Iteration
 from xeemu.emission.loop_plans import StripMined, Version
-from xeemu.emission.values import Shared
+from xeemu.emission.values import Groupwise
 
 
 def run(loop: EmittedLoop, plan: StripMined) -> list[Any]:
@@ -75,6 +75,6 @@ class _Slices:
         around = at.window.around(at.buffer.data, min(reach, 0), max(reach, 0))
         return cls(at, around, max(-reach, 0), move)
 
-    def of_iteration(self, number: int) -> Shared:
+    def of_iteration(self, number: int) -> Groupwise:
         """What an iteration loads."""
         return self.at.window.within(self.around, self.first + self.move * number)

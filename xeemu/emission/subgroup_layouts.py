@@ -32,11 +32,13 @@ class Operand:
       shape: its shape.
       layout: how it is held.
       form: its lane form, or None.
+      varying: whether it differs between groups.
     """
 
     shape: tuple[int, ...]
     layout: Layout
     form: Form | None
+    varying: bool
 
     @property
     def lanes(self) -> int | None:

@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.emission import subgroup_layouts
+from xeemu.emission import layouts, subgroup_layouts
 from xeemu.emission.chunk import Chunk
 from xeemu.emission.compare_fusion import Comparison
 from xeemu.emission.layouts import ByItem, BySubgroup
-from xeemu.emission.values import Emitted, materialise
+from xeemu.emission.values import Emitted, materialise, of_groups
 from xeemu.ir.program import Op
 
 
@@ -29,15 +29,15 @@ def held(value: Emitted, lanes: int, chunk: Chunk) -> jax.Array:
     rows, private = subgroup_layouts.rows(lanes, geometry), subgroup_layouts.private(value.shape, geometry)
     if subgroup_layouts.is_of_all(value.shape, geometry):
         rows = (1, 1)
-    if (shared := value.shared) is not None:
-        return shared.of_groups(shared.values.reshape(shared.values.shape[0], *rows, *private))
-    array = value.array(chunk)
+    sharing = layouts.sharing(value.layout)
+    array = value.held if sharing else value.array(chunk)
     if rows != (1, 1) and not subgroup_layouts.is_of_items(value.shape, geometry):
         whole = (*array.shape[: value.known.varying], *geometry.local_range, *private)
         array = jnp.broadcast_to(array, whole)
     lead = array.shape[: value.known.varying]
-    array = array.reshape(*lead, *rows, *private)
-    return lax.slice_in_dim(array, 0, 1, axis=len(lead) + 1) if value.layout == ByItem(alike=True) else array
+    array = of_groups(array.reshape(*lead, *rows, *private), sharing)
+    is_alike = isinstance(value.layout, ByItem) and value.layout.alike
+    return lax.slice_in_dim(array, 0, 1, axis=len(lead) + 1) if is_alike else array
 
 
 def laid_out(value: Emitted, layout: BySubgroup, chunk: Chunk) -> jax.Array:

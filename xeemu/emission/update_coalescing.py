@@ -6,7 +6,6 @@ constant further than the one before, as where a loop is written out, one window
 needed; then there is less to compile, too. So it is with plain stores of components that lie side by side.
 """
 
-import collections
 import dataclasses
 from collections.abc import Container, Mapping
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from xeemu.emission import ordered_atomics
 from xeemu.ir import ops
-from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.ir.program import Op, Region
 from xeemu.knowledge import addressing
 from xeemu.knowledge.analysis import Facts
 
@@ -34,11 +33,10 @@ def of_body(body: Region, deterministic: bool, rows: Container[int] = frozenset(
       deterministic: whether sums of floats have to be taken in order.
       rows: the numbers of those that are made otherwise.
     """
-    uses = _uses(body)
     kinds = {n: kind for n, op in enumerate(body.ops) if n not in rows and (kind := operation(op, deterministic))}
     updates = {body.ops[n].operands[0]: kind for n, kind in kinds.items()}
     each = ((n, kind, body.ops[n].results[0]) for n, kind in kinds.items())
-    return frozenset(n for n, kind, memory in each if uses[memory] == 1 and updates.get(memory) == kind)
+    return frozenset(n for n, kind, memory in each if body.uses[memory] == 1 and updates.get(memory) == kind)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,10 +67,9 @@ def rows(
       dimensions: of the nd-range.
       alone: the numbers of stores that are not made with others.
     """
-    uses = _uses(body)
     each = ((n, op) for n, op in enumerate(body.ops) if n not in alone)
     users = {e.operands[0]: n for n, e in each if _is_one_of_a_row(e, facts, deterministic, dimensions)}
-    following = {n: users.get(m) for n in users.values() if uses[m := body.ops[n].results[0]] == 1}
+    following = {n: users.get(body.ops[n].results[0]) for n in users.values() if body.uses[body.ops[n].results[0]] == 1}
     found: dict[int, Row] = {}
     for number in users.values():
         if number not in found:
@@ -98,8 +95,11 @@ def _is_one_of_a_row(op: Op, facts: Facts, deterministic: bool, dimensions: int)
     """Whether it updates all elements that it names, so that no order counts if these are others each time."""
     if op.name not in (ops.STORE, ops.ATOMIC) or ops.mask(op) is not None:
         return False
+    space = facts.values[op.operands[0]].space
     if op.name == ops.STORE:
-        may_be = facts.values[op.operands[0]].space == "global"
+        may_be = space == "global"
+    elif space == "private":  # it is updated where some place is not known (see `fuse_updates`)
+        return False
     else:
         rounds = deterministic and jnp.issubdtype(op.operands[0].dtype, jnp.floating)
         may_be = ops.operation(op) in ("store", *ordered_atomics.COMBINE) and not (op.attributes["fetch"] or rounds)
@@ -129,12 +129,6 @@ def _gap(op: Op, facts: Facts, dimensions: int) -> int | None:
         return None
     form = addressing.foreseen(op, facts, dimensions).form
     return None if form is None or form.pattern.size < 2 else int(np.abs(np.diff(form.pattern)).min())
-
-
-def _uses(body: Region) -> "collections.Counter[Value]":
-    """How often each value is used."""
-    operands = (value for operands in (*(e.used for e in body.ops), body.outputs) for value in operands)
-    return collections.Counter(value for value in operands if not isinstance(value, Constant))
 
 
 def operation(op: Op, in_order: bool) -> str | None:

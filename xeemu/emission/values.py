@@ -1,6 +1,7 @@
 """The values of an emitted program: arrays over a chunk of work-groups, and lane forms."""
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,8 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from xeemu.emission import layouts
 from xeemu.emission.chunk import Chunk
-from xeemu.emission.layouts import BySubgroup, LaneForm, Layout, Masked
+from xeemu.emission.layouts import BySubgroup, LaneForm, Layout, Masked, Sharing
 from xeemu.knowledge.addressing import Elements
 from xeemu.knowledge.analysis import Known
 from xeemu.knowledge.forms import Form, wrapped
@@ -26,10 +28,8 @@ class Emitted:
       dtype: its dtype.
       layout: how its elements lie in the arrays that follow.
       base: the base of its lane form; None if it has none.
-      computed: the array that the layout says there is; None for a lane form, and for some elements alone. By item it
-        may be one for the groups that share it.
+      computed: the array that the layout says there is; None for a lane form, and for some elements alone.
       parts: some elements for themselves, and perhaps the others, if the layout has such.
-      split: the division that gave it, if that was one of a number that is not negative by a known one.
     """
 
     known: Known
@@ -37,9 +37,8 @@ class Emitted:
     dtype: np.dtype
     layout: Layout
     base: Any = None
-    computed: "jax.Array | Shared | None" = None
+    computed: jax.Array | None = None
     parts: "Parts | None" = None
-    split: "Split | None" = None
 
     def array(self, chunk: Chunk) -> jax.Array:
         """`[G, *shape]` if it varies between groups, else `shape`."""
@@ -52,18 +51,11 @@ class Emitted:
                 return self._by_item(self.parts.joined(elements), chunk)
             case BySubgroup(lanes):
                 return self._of_lanes(lanes)
-        assert self.computed is not None
-        return self.computed.of_groups(self.computed.values) if isinstance(self.computed, Shared) else self.computed
-
-    @property
-    def shared(self) -> "Shared | None":
-        """The value, if groups share it."""
-        return self.computed if isinstance(self.computed, Shared) else None
+        return of_groups(self.held, layouts.sharing(self.layout))
 
     @property
     def held(self) -> jax.Array:
-        """The array of one that is held by sub-groups."""
-        assert not isinstance(self.computed, Shared)
+        """The array that its layout says there is."""
         assert self.computed is not None
         return self.computed
 
@@ -78,29 +70,6 @@ class Emitted:
         groups, rows = held.shape[: self.known.varying], held.shape[self.known.varying]
         full = jnp.broadcast_to(held, (*groups, rows, lanes, *held.shape[len(groups) + 2 :]))
         return full.reshape(*groups, *self.shape)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Split:
-    """The division of a number.
-
-    Attributes:
-      of: the number.
-      divisor: what it is divided by.
-      remains: whether the remainder is meant, else the quotient.
-      offset, sign: the value is `offset + sign * remainder`; a quotient is the value itself.
-    """
-
-    of: Emitted
-    divisor: int
-    remains: bool
-    offset: int = 0
-    sign: int = 1
-
-    @property
-    def what(self) -> tuple[int, bool, int, int]:
-        """All but the number."""
-        return self.divisor, self.remains, self.offset, self.sign
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -124,28 +93,43 @@ class Parts:
         return jnp.concatenate(each, axis=1)
 
 
+@functools.partial(jax.tree_util.register_dataclass, data_fields=["values"], meta_fields=["sharing"])
 @dataclasses.dataclass(frozen=True, eq=False)
-class Shared:
-    """A value that groups of a chunk share along some dimensions, as they do rows and columns of tiles.
-
-    Compilers do not see through the single axis of groups that it has elsewhere.
+class Groupwise:
+    """Elements for all groups of a chunk.
 
     Attributes:
-      block: the groups along each dimension.
-      own: the same, but 1 along those in which they share it.
-      values: `[own groups, *shape]`
+      values: `[own groups, ...]`, or `[1, ...]` if all groups have them alike.
+      sharing: which groups share them; None if each has its own.
     """
 
-    block: tuple[int, ...]
-    own: tuple[int, ...]
     values: jax.Array
+    sharing: Sharing | None = None
 
-    def of_groups(self, values: jax.Array) -> jax.Array:
-        """`[G, ...]` from `[own groups, ...]` values."""
-        rest = values.shape[1:]
-        # Of one axis of elements compilers copy whole vectors, of several one short row after the other.
-        flat = values.reshape(*self.own, math.prod(rest))
-        return jnp.broadcast_to(flat, (*self.block, math.prod(rest))).reshape(-1, *rest)
+    def held(self, sharing: Sharing | None) -> jax.Array:
+        """The same as other groups share them."""
+        return self.values if sharing == self.sharing else own(of_groups(self.values, self.sharing), sharing)
+
+
+def of_groups(values: jax.Array, sharing: Sharing | None) -> jax.Array:
+    """`[G, ...]` from `[own groups, ...]` values; the same if no groups share any."""
+    if sharing is None:
+        return values
+    rest = values.shape[1:]
+    # Of one axis of elements compilers copy whole vectors, of several one short row after the other.
+    flat = values.reshape(*sharing.own, math.prod(rest))
+    return jnp.broadcast_to(flat, (*sharing.block, math.prod(rest))).reshape(-1, *rest)
+
+
+def own(values: jax.Array, sharing: Sharing | None) -> jax.Array:
+    """`[own groups, ...]` from `[G or 1, ...]` values that groups share so; the same if none do."""
+    if sharing is None:
+        return values
+    rest = values.shape[1:]
+    if values.shape[0] == 1:
+        return jnp.broadcast_to(values, (math.prod(sharing.own), *rest))
+    first = values.reshape(*sharing.block, math.prod(rest))[tuple(slice(n) for n in sharing.own)]
+    return first.reshape(-1, *rest)
 
 
 def materialise(form: Form, base: Any, dtype: Any, varying: bool, chunk: Chunk) -> jax.Array:

@@ -5,6 +5,7 @@ update gives the next version. Loops and branches see the values of those around
 that does not change.
 """
 
+import collections
 import dataclasses
 import functools
 import math
@@ -120,6 +121,12 @@ class Region:
     def made(self) -> Mapping[Value, Op]:
         """For each value that it computes itself the operation that does."""
         return {value: op for op in self.ops for value in op.results}
+
+    @functools.cached_property
+    def uses(self) -> Mapping[Value, int]:
+        """How often its operations and outputs use each value, 0 times any other; constants are not counted."""
+        used = (value for values in (*(op.used for op in self.ops), self.outputs) for value in values)
+        return collections.Counter(value for value in used if not isinstance(value, Constant))
 
     @property
     def taken(self) -> tuple[Value, ...]:

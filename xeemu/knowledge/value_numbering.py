@@ -2,8 +2,7 @@
 
 from collections.abc import Hashable, Sequence
 
-from xeemu.ir import ops
-from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.ir.program import Constant, Op
 
 
 class Numbers:
@@ -40,17 +39,3 @@ def _attributes(op: Op) -> Hashable:
     except TypeError:
         return id(op)
     return key
-
-
-def of_body(body: Region) -> dict[Value, int]:
-    """Numbers of the values of a (sub)program, equal where they are computed in one way."""
-    numbers = Numbers()
-    found = {v: numbers.new() for v in body.taken}
-    for op in body.ops:
-        found |= {a: numbers.constant(a) for a in op.used if isinstance(a, Constant)}
-        # A memory is its version here, so that a load is a function of its operands as well.
-        alone = op.name == ops.ALLOCATE or op.has_effects
-        operands = [found[a] for a in op.used]
-        results = [numbers.new() for _ in op.results] if alone else numbers.results(op, operands)
-        found |= dict(zip(op.results, results, strict=True))
-    return found

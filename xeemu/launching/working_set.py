@@ -101,7 +101,7 @@ class _Blocks:
         scan = control.of(op)
         if self.iterations == 1 or not isinstance(scan, control.Scan):
             return alive
-        updates = scatter_loops.of_loop(scan, facts, self.geometry.items)
+        updates = scatter_loops.of_loop(scan, facts)
         if updates is None:
             return alive
         return min(self.iterations, scan.length) * (alive + scatter_loops.found_bytes(scan.body, updates))

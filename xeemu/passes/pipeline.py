@@ -15,6 +15,7 @@ from xeemu.passes.drop_redundant_masks import drop_redundant_masks
 from xeemu.passes.eliminate_dead_code import eliminate_dead_code
 from xeemu.passes.eliminate_scratchpads import eliminate_scratchpads
 from xeemu.passes.forward_stores import forward_stores
+from xeemu.passes.fuse_updates import fuse_updates
 from xeemu.passes.inline_calls import inline_calls
 from xeemu.passes.linearise_indices import linearise_indices
 from xeemu.passes.promote_memories import promote_memories
@@ -33,6 +34,7 @@ PASSES: tuple[Pass, ...] = (
     promote_memories,
     forward_stores,
     drop_redundant_masks,
+    fuse_updates,
 )
 """All of them, each once, in order. Each relies on those before it: after the first one there are no calls, and after
 the second one there is no dead code, of which the others leave none behind."""

@@ -1,0 +1,45 @@
+"""Shared layouts: which values groups share along some dimensions of a chunk, as they do rows and columns of tiles."""
+
+from collections.abc import Sequence
+
+from xeemu.emission import layouts
+from xeemu.emission.layouts import Sharing
+from xeemu.emission.subgroup_layouts import Operand
+from xeemu.ir import ops
+from xeemu.ir.program import Op
+from xeemu.knowledge import addressing
+from xeemu.knowledge.analysis import Facts
+
+
+def of_load(op: Op, facts: Facts, block: tuple[int, ...]) -> Sharing | None:
+    """Which groups share what a load gives: those along dimensions on which its index does not depend.
+
+    Args:
+      op: the load.
+      facts: what is known of its operands.
+      block: the groups along each dimension.
+    """
+    result, memory, dimensions = facts.values[op.results[0]], facts.values[op.operands[0]], len(block)
+    held_once = memory.space == "global" or memory.group_invariant
+    if not (held_once and result.varying and result.form is None and _loads_all(op, facts, dimensions)):
+        return None
+    forms = [facts.value(a, dimensions).form for a in ops.indices(op)]
+    steps = [form.steps for form in forms if form is not None]
+    if not steps or len(steps) < len(forms):
+        return None
+    return Sharing.of(block, [any(of_index) for of_index in zip(*steps, strict=True)])
+
+
+def _loads_all(op: Op, facts: Facts, dimensions: int) -> bool:
+    """Whether no mask leaves an element out of a load."""
+    access, mask = op.attributes["access"], ops.mask(op)
+    if mask is None or access.bounded:
+        return True
+    form = facts.value(mask, dimensions).form
+    return form is not None and form.constant and addressing.left_in(access.shape, form).all
+
+
+def of_operands(operands: Sequence[Operand]) -> Sharing | None:
+    """Which groups share what is made of operands: those that share all that differ between groups alike."""
+    found = {layouts.sharing(o.layout) for o in operands if o.varying}
+    return found.pop() if len(found) == 1 else None
