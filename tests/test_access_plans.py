@@ -21,21 +21,19 @@ from xeemu.emission import (
     unrolling,
 )
 from xeemu.emission.access_plans import (
-    BoundaryWindow,
     Empty,
     Gather,
     InOrder,
-    Loading,
     Missing,
     Scatter,
     ScatteredUpdate,
-    Updating,
-    Window,
 )
+from xeemu.emission.boundary_windows import BoundaryRectangle
 from xeemu.emission.chunk import Chunk
 from xeemu.emission.haloed_tiles import HaloedTiles
 from xeemu.emission.references import Reference
 from xeemu.emission.storage import Storage
+from xeemu.emission.strided_windows import StridedWindow
 from xeemu.knowledge import addressing
 from xeemu.knowledge.addressing import Index
 from xeemu.knowledge.analysis import Known
@@ -69,7 +67,7 @@ def reference(*indices, shape=(SIZE,), space="global", masked=False, alone=True,
 
 
 def loaded(given, chunk=CHUNK, **loading):
-    return access_plans.of_load(given, Loading(**loading), chunk)
+    return access_plans.of_load(given, chunk, **loading)
 
 
 DECIDING = [access_plans, addressing, references, storage, strided_windows, loop_plans, loop_accesses, unrolling]
@@ -85,15 +83,15 @@ def test_what_decides_emits_nothing(module):
 
 def test_a_line_is_a_window():
     plan = loaded(reference(index(LANES)))
-    assert isinstance(plan, Window)
-    assert (plan.window.sizes, plan.window.rows) == ((SIZE,), GROUPS)
+    assert isinstance(plan, StridedWindow)
+    assert (plan.sizes, plan.rows) == ((SIZE,), GROUPS)
     assert isinstance(loaded(reference(index(LANES)), gathered=True), Gather)
 
 
 def test_what_may_be_out_of_bounds_is_a_boundary_window():
     plan = loaded(reference(index(LANES - 1)), missing=np.float32(7.5))
-    assert isinstance(plan, BoundaryWindow)
-    assert (plan.window.rectangle.margins, plan.window.rectangle.missing) == (((1, 0),), 7)
+    assert isinstance(plan.rectangle, BoundaryRectangle)
+    assert (plan.rectangle.margins, plan.rectangle.missing) == (((1, 0),), 7)
 
 
 def test_where_it_begins_is_known_only_when_the_program_runs():
@@ -125,7 +123,7 @@ def test_elements_that_follow_each_other_are_looked_up_together(masked, run):
 def test_nothing_is_left():
     assert isinstance(loaded(reference(index(LANES), kept=[])), Missing)
     assert isinstance(access_plans.of_store(reference(index(LANES), kept=[]), CHUNK).by, Empty)
-    assert access_plans.of_atomic(reference(index(LANES), kept=[]), Updating("add", 1, True, False), CHUNK).waits
+    assert access_plans.of_atomic(reference(index(LANES), kept=[]), CHUNK, "add", 1, True).waits
     assert isinstance(access_plans.of_fetch(reference(index(LANES), kept=[])), Empty)
 
 
@@ -133,12 +131,12 @@ def test_stores():
     def of(given, *options, chunk=CHUNK):
         return access_plans.of_store(given, chunk, *options)
 
-    assert isinstance(of(reference(index(LANES))).by, Window)
+    assert isinstance(of(reference(index(LANES))).by, StridedWindow)
     assert isinstance(of(reference(index(LANES)), True).by, Scatter)
     assert isinstance(
         of(reference(index(2 * LANES, step=0), alone=False)).by, Scatter
     )  # others lie between the elements
-    assert isinstance(of(reference(index(LANES - 1))).by, BoundaryWindow)
+    assert isinstance(of(reference(index(LANES - 1))).by.rectangle, BoundaryRectangle)
     assert isinstance(of(reference(index(LANES - 1)), chunk=ON_GPU).by, Scatter)
     assert isinstance(of(reference(UNKNOWN)).by, Scatter)
 
@@ -154,34 +152,34 @@ def test_elements_that_share_an_address_are_stored_once():
 @pytest.mark.parametrize(
     ("op", "dtype", "waits", "pending", "kind"),
     [
-        ("add", np.int32, False, False, Window),
+        ("add", np.int32, False, False, StridedWindow),
         ("add", np.int32, True, False, ScatteredUpdate),
         ("add", np.int32, False, True, ScatteredUpdate),
-        ("xor", np.int32, False, False, Window),
+        ("xor", np.int32, False, False, StridedWindow),
         ("xor", np.int32, False, True, InOrder),
         ("exchange", np.int32, False, False, InOrder),
-        ("max", np.float32, False, False, Window),
+        ("max", np.float32, False, False, StridedWindow),
     ],
 )
 def test_atomic_updates_of_a_line(op, dtype, waits, pending, kind):
     given = reference(index(LANES), dtype=dtype)
-    assert isinstance(access_plans.of_atomic(given, Updating(op, None, waits, pending), ON_GPU), kind)
+    assert isinstance(access_plans.of_atomic(given, ON_GPU, op, None, waits, pending), kind)
 
 
 def test_sums_of_floats_are_taken_in_order():
-    given, updating = reference(index(LANES), dtype=np.float32), Updating("add", None, False, False)
-    assert isinstance(access_plans.of_atomic(given, updating, ON_GPU), InOrder)
-    assert isinstance(access_plans.of_atomic(given, updating, CHUNK), ScatteredUpdate)  # a CPU's scatters are
+    given = reference(index(LANES), dtype=np.float32)
+    assert isinstance(access_plans.of_atomic(given, ON_GPU, "add"), InOrder)
+    assert isinstance(access_plans.of_atomic(given, CHUNK, "add"), ScatteredUpdate)  # a CPU's scatters are
     any_order = dataclasses.replace(ON_GPU, deterministic=False)
-    assert isinstance(access_plans.of_atomic(given, updating, any_order), Window)
+    assert isinstance(access_plans.of_atomic(given, any_order, "add"), StridedWindow)
 
 
 def test_counts_in_few_bins():
     bins = Index(Known(True, (2, 5)), None)
     given = reference(bins, shape=(8,), space="private")
     single = dataclasses.replace(CHUNK, single=True)
-    plan = access_plans.of_atomic(given, Updating("sub", 3, True, False), single)
+    plan = access_plans.of_atomic(given, single, "sub", 3, True)
     assert plan.own
     assert (plan.few.first, plan.few.size, plan.few.number) == (2, 4, -3)
-    assert access_plans.of_atomic(given, Updating("sub", 3, True, False), CHUNK).few is None
-    assert access_plans.of_atomic(given, Updating("sub", None, True, False), single).few is None
+    assert access_plans.of_atomic(given, CHUNK, "sub", 3, True).few is None
+    assert access_plans.of_atomic(given, single, "sub", None, True).few is None

@@ -20,7 +20,6 @@ from xeemu.emission import (
 )
 from xeemu.emission.access_plans import (
     Atomic,
-    BoundaryWindow,
     Empty,
     Gather,
     InOrder,
@@ -28,7 +27,6 @@ from xeemu.emission.access_plans import (
     Missing,
     ScatteredUpdate,
     Store,
-    Window,
 )
 from xeemu.emission.buffers import Buffer, Update
 from xeemu.emission.chunk import Chunk
@@ -63,10 +61,8 @@ def read(
             return Groupwise(jnp.full((1, at.where.count), value))
         case PeriodicGather():
             return Groupwise(plan.read(data, plan.first(base, at.chunk)))
-        case Window(window):
-            return _placed(window, at).read(data, in_line)
-        case BoundaryWindow(window):
-            return _placed(window, at).read(data)
+        case StridedWindow():
+            return _placed(plan, at).read(data, in_line)
         case HaloedTiles():
             return plan.read(data, positions.starts(at.buffer, at.address, plan.further, at.chunk))
         case Gather():
@@ -175,9 +171,9 @@ def store(plan: Store, at: Touched, value: Emitted) -> Buffer:
     if isinstance(plan.by, Empty):
         return buffer
     values = where.array(value, chunk).astype(buffer.data.dtype)
-    if isinstance(plan.by, Window | BoundaryWindow):
-        written = _placed(plan.by.window, at).written(contents(buffer), values, where.mask)
-        viewed = plan.by.window.whole and where.mask is None
+    if isinstance(plan.by, StridedWindow):
+        written = _placed(plan.by, at).written(contents(buffer), values, where.mask)
+        viewed = plan.by.whole and where.mask is None
         return dataclasses.replace(buffer.holding(written), viewed=viewed)
     return buffer.holding(_scatter(buffer.data, "store", _target(at), values, _always(at)))
 
@@ -237,8 +233,8 @@ def atomic(plan: Atomic, at: Touched, op: str, values: Sequence[Emitted]) -> Buf
         return buffer if plan.waits else carried_out(buffer, chunk)
     arrays = [at.where.array(v, chunk).astype(buffer.data.dtype) for v in values]
     match plan:
-        case Window(window):
-            placed, data = _placed(window, at), contents(buffer)
+        case StridedWindow():
+            placed, data = _placed(plan, at), contents(buffer)
             return buffer.holding(placed.combined(data, op, arrays[0], at.where.mask, chunk.target))
         case ScatteredUpdate():
             pending = (*buffer.pending, _update(plan, at, op, arrays[0]))

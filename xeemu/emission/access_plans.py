@@ -53,20 +53,6 @@ class Empty:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Window:
-    """A window within bounds."""
-
-    window: StridedWindow
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class BoundaryWindow:
-    """A box that may reach beyond its memory."""
-
-    window: StridedWindow
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
 class Gather:
     """A look-up of each element.
 
@@ -104,7 +90,7 @@ class InOrder:
     """One element after the other, in the order of the work-items."""
 
 
-Load = Missing | PeriodicGather | Window | BoundaryWindow | HaloedTiles | Gather
+Load = Missing | PeriodicGather | StridedWindow | HaloedTiles | Gather
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -117,54 +103,50 @@ class Store:
     """
 
     once: np.ndarray | None
-    by: Empty | Window | BoundaryWindow | Scatter
+    by: Empty | StridedWindow | Scatter
 
 
-Atomic = Empty | Window | ScatteredUpdate | InOrder
+Atomic = Empty | StridedWindow | ScatteredUpdate | InOrder
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Loading:
-    """What decides on how a load is carried out, beside its reference.
+def of_load(
+    reference: Reference,
+    chunk: Chunk,
+    missing: np.ndarray | None = None,
+    gathered: bool = False,
+    neighbour: StencilLoad | None = None,
+    remainder: Remainder | None = None,
+) -> Load:
+    """How a load is carried out.
 
-    Attributes:
+    Args:
+      reference: its elements.
+      chunk: the work-groups.
       missing: what elements out of bounds read as; poison if that is None.
       gathered: whether it has to be a gather.
       neighbour: the load as one of several, if it is.
       remainder: that of its only index, if it is one and elements may be copied.
     """
-
-    missing: np.ndarray | None = None
-    gathered: bool = False
-    neighbour: StencilLoad | None = None
-    remainder: Remainder | None = None
-
-
-def of_load(reference: Reference, loading: Loading, chunk: Chunk) -> Load:
-    """How a load is carried out."""
     dtype = reference.storage.dtype
-    missing = poison(dtype) if loading.missing is None else loading.missing.astype(dtype)
+    missing = poison(dtype) if missing is None else missing.astype(dtype)
     if reference.is_empty:
         return Missing(missing)
     gather = Gather(_run(reference, chunk), missing)
-    if loading.gathered:
+    if gathered:
         return gather
-    if (periodic := periodic_gathers.of_reference(reference, loading.remainder, chunk)) is not None:
+    if (periodic := periodic_gathers.of_reference(reference, remainder, chunk)) is not None:
         return periodic
-    window = _loaded_window(reference, gather, loading.neighbour, chunk)
+    window = _window(reference, chunk, missing, neighbour)
     return window or haloed_tiles.of_reference(reference, chunk, missing) or gather
 
 
-def _loaded_window(
-    reference: Reference, gather: Gather, neighbour: StencilLoad | None, chunk: Chunk
-) -> Window | BoundaryWindow | None:
-    """The window that a load reads, if it does."""
+def _window(
+    reference: Reference, chunk: Chunk, missing: np.ndarray, neighbour: StencilLoad | None = None
+) -> StridedWindow | None:
+    """The window of a reference, within bounds or a box that may reach beyond its memory; None if it has none."""
     if reference.address.proved:
-        window = strided_windows.of_reference(reference, chunk)
-        return Window(window) if window else None
-    edged = boundary_windows.of_reference(reference, chunk, gather.missing, neighbour)
-    box = strided_windows.box(reference, edged, chunk)
-    return BoundaryWindow(box) if box else None
+        return strided_windows.of_reference(reference, chunk)
+    return strided_windows.box(reference, boundary_windows.of_reference(reference, chunk, missing, neighbour), chunk)
 
 
 def _run(reference: Reference, chunk: Chunk) -> int:
@@ -197,49 +179,39 @@ def _once_each(reference: Reference) -> np.ndarray | None:
     return None if len(first) == len(pattern) or lattices.of_pattern(pattern) else np.sort(first)
 
 
-def _stored_window(reference: Reference, chunk: Chunk) -> Window | BoundaryWindow | None:
+def _stored_window(reference: Reference, chunk: Chunk) -> StridedWindow | None:
     """The window that a store fills, if it does."""
-    if reference.address.proved:
-        window = strided_windows.of_reference(reference, chunk)
-        return Window(window) if window and window.writable(reference.masked) else None
-    if not chunk.target.skips_branches:
+    if not (reference.address.proved or chunk.target.skips_branches):
         return None
-    edged = boundary_windows.of_reference(reference, chunk, poison(reference.storage.dtype))
-    box = strided_windows.box(reference, edged, chunk)
-    return BoundaryWindow(box) if box and box.writable(reference.masked) else None
+    window = _window(reference, chunk, poison(reference.storage.dtype))
+    return window if window and window.writable(reference.masked) else None
 
 
-@dataclasses.dataclass(frozen=True)
-class Updating:
-    """What decides on how an atomic update is carried out, beside its reference.
+def of_atomic(
+    reference: Reference, chunk: Chunk, op: str, added: int | None = None, waits: bool = False, pending: bool = False
+) -> Atomic:
+    """How an atomic update is carried out whose old values nobody asks for.
 
-    Attributes:
+    Args:
+      reference: its elements.
+      chunk: the work-groups.
       op: the operation.
       added: the number that it combines all elements with, if there is one that is known.
       waits: whether it may wait for the next update, which is the only other use of the memory.
       pending: whether others wait for it.
     """
-
-    op: str
-    added: int | None
-    waits: bool
-    pending: bool
-
-
-def of_atomic(reference: Reference, updating: Updating, chunk: Chunk) -> Atomic:
-    """How an atomic update is carried out whose old values nobody asks for."""
     if reference.is_empty:
-        return Empty(waits=updating.waits)
-    storage, op = reference.storage, updating.op
+        return Empty(waits=waits)
+    storage = reference.storage
     in_order = chunk.deterministic and ordered_atomics.rounds(storage.dtype, op)
-    if not (updating.waits or updating.pending or in_order) and (window := _combined_window(reference, op, chunk)):
-        return Window(window)
+    if not (waits or pending or in_order) and (window := _combined_window(reference, op, chunk)):
+        return window
     if op not in _SCATTERED or (in_order and not chunk.target.scatters_in_order):
         return InOrder()
     elements = reference.elements
     own = storage.space == "private" and elements.all and elements.count == chunk.geometry.items
     counted = chunk.single and (own or storage.space == "local")
-    return ScatteredUpdate(own, _few(reference, updating, chunk) if counted else None, updating.waits)
+    return ScatteredUpdate(own, _few(reference, op, added, chunk) if counted else None, waits)
 
 
 def of_fetch(reference: Reference) -> Empty | InOrder:
@@ -258,11 +230,11 @@ def _combined_window(reference: Reference, op: str, chunk: Chunk) -> StridedWind
     return window if window and window.rectangle else None
 
 
-def _few(reference: Reference, updating: Updating, chunk: Chunk) -> Few | None:
+def _few(reference: Reference, op: str, number: int | None, chunk: Chunk) -> Few | None:
     """What an update of a local or private memory adds, and to which elements, if they are few and it is one number."""
-    storage, interval, number = reference.storage, reference.address.interval, updating.added
-    if storage.dtype.kind not in "iu" or updating.op not in ("add", "sub") or number is None or interval is None:
+    storage, interval = reference.storage, reference.address.interval
+    if storage.dtype.kind not in "iu" or op not in ("add", "sub") or number is None or interval is None:
         return None
     size, figures = interval[1] - interval[0] + 1, chunk.target.counting
     most = figures.most_private if storage.space == "private" else figures.most_local
-    return Few(interval[0], size, -number if updating.op == "sub" else number) if size <= most else None
+    return Few(interval[0], size, -number if op == "sub" else number) if size <= most else None

@@ -1,7 +1,7 @@
 """Context: what emission depends on beside the program: the groups, who watches, and the loop that it is in."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import jax
@@ -64,6 +64,7 @@ class Applied:
       number: its number there.
       op: the operation.
       operands: what the values that it uses stand for, see `Op.used`.
+      read: gives what another value stands for.
       layouts: how its results are held.
       active: `[G]` mask of the groups that execute it, or None for all.
     """
@@ -72,6 +73,7 @@ class Applied:
     number: int
     op: Op
     operands: list[Item]
+    read: Callable[[Value], Item]
     layouts: Sequence[Layout]
     active: jax.Array | None
 

@@ -40,6 +40,9 @@ class Hazards:
     rewritten: frozenset[int]
 
 
+NONE = Hazards(frozenset(), {}, frozenset(), frozenset(), frozenset())
+
+
 @fact
 def of_body(body: Region, facts: Facts) -> Hazards:
     """The hazards between the operations of a (sub)program itself, not of its inner ones."""

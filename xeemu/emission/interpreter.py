@@ -6,7 +6,6 @@ operations (see `conditionals` and `while_loops`).
 """
 
 import dataclasses
-import functools
 from collections.abc import Mapping, Sequence
 
 import jax
@@ -25,7 +24,7 @@ from xeemu.emission import (
     rowwise,
     while_loops,
 )
-from xeemu.emission.access_constraints import AccessConstraints, BodyConstraints
+from xeemu.emission.access_constraints import AccessConstraints
 from xeemu.emission.buffers import Buffer, Origin
 from xeemu.emission.chunk import Chunk
 from xeemu.emission.context import Applied, Context
@@ -100,29 +99,16 @@ class _Interpreter:
     def body(self, body: Region, facts: Facts, inputs: Sequence[Item], active: jax.Array | None) -> list[Item]:
         """Emits a (sub)program; `active` is the `[G]` mask of the groups that execute it, or None for all."""
         self.context.observer.on_body(facts, active, self.context.chunk)
-        each = access_constraints.of_body(body, facts, self.context)
-        assignment = self._assignment(body, facts, inputs)
-        spared = compare_fusion.spared(body, assignment.comparisons)
-        found = dict(zip(body.taken, inputs, strict=True))
-        return _Pass(self, body, facts, active, each, assignment, spared, found).results()
-
-    def _assignment(self, body: Region, facts: Facts, inputs: Sequence[Item]) -> Assignment:
-        """How the values of a (sub)program are held."""
-        return layout_assignment.of_body(body, facts, layout_assignment.of_items(inputs), self.context.setting)
+        return _Pass.of(
+            self, body, facts, inputs, active, access_constraints.of_body(body, facts, self.context)
+        ).results()
 
     def needed(self, body: Region, facts: Facts, inputs: Sequence[Item], values: Sequence[Value]) -> list[Item]:
         """Emits of a (sub)program only what some of its values need, for all groups; the last inputs may be missing."""
-        found = dict(zip(body.taken, inputs, strict=False))
-        read, layouts = functools.partial(self.read, found, facts), self._assignment(body, facts, inputs).layouts
+        part = _Pass.of(self, body, facts, inputs, None, AccessConstraints())
         for number in body.needed(values):
-            op = body.ops[number]
-            applied = Applied(facts, number, op, list(map(read, op.used)), [layouts[v] for v in op.results], None)
-            is_load = op.name == ops.LOAD
-            results = (
-                memory_ops.accessed(applied, AccessConstraints(), self.context) if is_load else self.results(applied)
-            )
-            found |= dict(zip(op.results, results, strict=True))
-        return list(map(read, values))
+            part.emit(number)
+        return list(map(part.read, values))
 
     def read(self, found: dict[Value, Item], facts: Facts, value: Value) -> Item:
         """What an operand stands for; an array is made once."""
@@ -187,7 +173,7 @@ class _Pass:
       body: the program.
       facts: its analysis.
       active: `[G]` mask of the groups that execute it, or None for all.
-      each: how its memory operations have to be emitted.
+      constraints: on its memory operations.
       assignment: how its values are held, and which operations are a single comparison.
       spared: by result the numbers of those that nothing else needs.
       found: what the values stand for.
@@ -197,37 +183,56 @@ class _Pass:
     body: Region
     facts: Facts
     active: jax.Array | None
-    each: BodyConstraints
+    constraints: AccessConstraints
     assignment: Assignment
     spared: Mapping[Value, int]
     found: dict[Value, Item]
+
+    @classmethod
+    def of(
+        cls,
+        interpreter: _Interpreter,
+        body: Region,
+        facts: Facts,
+        inputs: Sequence[Item],
+        active: jax.Array | None,
+        constraints: AccessConstraints,
+    ) -> "_Pass":
+        """Those of a program that is given some inputs, or but for the last ones."""
+        setting = interpreter.context.setting
+        assignment = layout_assignment.of_body(body, facts, layout_assignment.of_items(inputs), setting)
+        spared, found = compare_fusion.spared(body, assignment.comparisons), dict(zip(body.taken, inputs, strict=False))
+        return cls(interpreter, body, facts, active, constraints, assignment, spared, found)
 
     def results(self) -> list[Item]:
         """What the results of the program stand for."""
         for number, op in enumerate(self.body.ops):
             if self.spared.keys().isdisjoint(op.results):
-                self._emit(number)
-        return list(map(self._read, self.body.outputs))
+                self.emit(number)
+        return list(map(self.read, self.body.outputs))
 
-    def _read(self, value: Value) -> Item:
+    def read(self, value: Value) -> Item:
         """What an operand stands for."""
         if not isinstance(value, Constant) and value not in self.found:
-            self._emit(self.spared[value])
+            self.emit(self.spared[value])
         return self.interpreter.read(self.found, self.facts, value)
 
-    def _emit(self, number: int) -> None:
+    def emit(self, number: int) -> None:
+        """Emits an operation, by its number."""
         op, context = self.body.ops[number], self.interpreter.context
         layouts = [self.assignment.layouts[v] for v in op.results]
         if (comparison := self.assignment.comparisons.get(number)) is not None:
-            value = as_value(self._read(comparison.value))
+            value = as_value(self.read(comparison.value))
             results = lifted_ops.compared(self.facts, op, comparison, value, layouts[0], context.chunk)
         else:
-            applied = Applied(self.facts, number, op, list(map(self._read, op.used)), layouts, self.active)
-            is_access = op.name in ops.ACCESSES
-            way = self.each.of(number, self._read) if is_access else None
-            if context.observer.watches and not is_access:
-                context.observer.on_operation(self.facts, number, self.active, context.chunk)
-            results = memory_ops.accessed(applied, way, context) if way else self.interpreter.results(applied)
+            operands = list(map(self.read, op.used))
+            applied = Applied(self.facts, number, op, operands, self.read, layouts, self.active)
+            if op.name in ops.ACCESSES:
+                results = memory_ops.accessed(applied, self.constraints, context)
+            else:
+                if context.observer.watches:
+                    context.observer.on_operation(self.facts, number, self.active, context.chunk)
+                results = self.interpreter.results(applied)
             if (self.facts, number) in context.observer.followed:
                 told = Result(self.facts, number, op, applied.operands, results, self.active)
                 context.observer.on_result(told, context.chunk)

@@ -8,6 +8,7 @@ import math
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from xeemu.emission import (
     access,
@@ -19,7 +20,6 @@ from xeemu.emission import (
     positions,
 )
 from xeemu.emission.access_constraints import AccessConstraints
-from xeemu.emission.access_plans import Loading, Updating
 from xeemu.emission.buffers import Buffer, Made
 from xeemu.emission.chunk import Chunk
 from xeemu.emission.context import Applied, Context
@@ -65,23 +65,24 @@ def _settled(buffer: Buffer, known: Known, chunk: Chunk) -> Buffer:
     return buffer.holding(fusion_barriers.settled(buffer.data))
 
 
-def accessed(applied: Applied, way: AccessConstraints, context: Context) -> list[Item]:
+def accessed(applied: Applied, constraints: AccessConstraints, context: Context) -> list[Item]:
     """The results of a load, a store or an atomic operation.
 
     Args:
       applied: the operation.
-      way: how it has to be emitted.
+      constraints: on the operations of its body.
       context: in which it is.
     """
     what: primitives.Access = applied.op.attributes["access"]
     buffer, values = as_memory(applied.operands[0]), [as_value(o) for o in applied.operands[1:]]
     # XLA leaves axes of length 1 out, and what is looked up it sees laid flat: in two shapes either way.
-    if way.entangled and (1 in buffer.data.shape or buffer.space == "local"):
+    entangled = applied.number in constraints.hazards.entangled
+    if entangled and (1 in buffer.data.shape or buffer.space == "local"):
         buffer = dataclasses.replace(buffer, viewed=True)
     indices, rest = values[: what.rank], values[what.rank :]
     if what.view is None:
-        return _Access(applied, way, context, buffer, indices, rest).results()
-    results = _Access(applied, way, context, buffer.seen(what.view), indices, rest).results()
+        return _Access(applied, constraints, context, buffer, indices, rest).results()
+    results = _Access(applied, constraints, context, buffer.seen(what.view), indices, rest).results()
     return [_as_before(r, buffer) if isinstance(r, Buffer) else r for r in results]
 
 
@@ -97,7 +98,7 @@ class _Access:
 
     Attributes:
       applied: the operation.
-      way: how it has to be emitted.
+      constraints: on the operations of its body.
       context: in which it is.
       buffer: the memory before it.
       indices: the components of its index.
@@ -105,7 +106,7 @@ class _Access:
     """
 
     applied: Applied
-    way: AccessConstraints
+    constraints: AccessConstraints
     context: Context
     buffer: Buffer
     indices: list[Emitted]
@@ -129,7 +130,7 @@ class _Access:
         where = positions.lanes(self.what, mask, [], chunk)
         varying = facts.values[op.results[0]].varying
         address = self._in_turn(self._event(where, self.values, chunk).address, chunk)
-        if self.way.settled and where.count and not self._at_once:
+        if self.applied.number in self.constraints.settled and where.count and not self._at_once:
             address = address.settled()
         loaded = access.Loaded(where, other, self.applied.layouts[0], varying, chunk)
         return [loaded.value(facts, op.results[0], self._found(address, loaded))]
@@ -137,7 +138,7 @@ class _Access:
     def _found(self, address: Located, loaded: access.Loaded) -> Groupwise:
         """`[own groups or 1, n or 1]`: the elements that a load finds at its address."""
         number, chunk, iteration = self.applied.number, self.context.chunk, self.context.iteration
-        gathered, in_line = self.way.gathered, False
+        gathered, in_line = number in self.constraints.hazards.gathered, False
         if iteration is not None:
             if number in iteration.loaded:
                 return iteration.loaded[number]
@@ -145,21 +146,22 @@ class _Access:
             # Iterations that are emitted at once would take both branches.
             gathered = gathered or number in iteration.gathered or (self._at_once and not address.known.proved)
             in_line = number in iteration.in_line
-        at = Touched(self.buffer, address, loaded.where, chunk)
-        plan = access_plans.of_load(at.reference(loaded.varying), self._loading(gathered), chunk)
-        sharing, (_, dividend) = layouts.sharing(loaded.layout), self.way.remainder or (None, None)
-        return access.read(plan, at, sharing, in_line, dividend.base if dividend else None)
+        at, constant = Touched(self.buffer, address, loaded.where, chunk), self._constant
+        neighbour, remainder = self.constraints.neighbours.get(number), self.constraints.remainders.get(number)
+        plan = access_plans.of_load(at.reference(loaded.varying), chunk, constant, gathered, neighbour, remainder)
+        base = None if remainder is None else as_value(self.applied.read(remainder.dividend)).base
+        return access.read(plan, at, layouts.sharing(loaded.layout), in_line, base)
+
+    @property
+    def _constant(self) -> np.ndarray | None:
+        """What a load reads out of bounds, if the operation says so."""
+        other = ops.other(self.applied.op) if self.what.bounded else None
+        return None if other is None else other.array
 
     @property
     def _at_once(self) -> bool:
         """Whether it is one of an iteration that stands for several, in which no loop can be emitted."""
         return self.context.iteration is not None and self.context.iteration.at_once
-
-    def _loading(self, gathered: bool) -> Loading:
-        """What decides on how a load is carried out, beside its reference."""
-        constant = ops.other(self.applied.op) if self.what.bounded else None
-        remainder, _ = self.way.remainder or (None, None)
-        return Loading(constant.array if constant else None, gathered, self.way.neighbour, remainder)
 
     def _updated(self) -> list[Item]:
         """The memory after an access that is no load, perhaps after the old value."""
@@ -175,7 +177,8 @@ class _Access:
         if iteration is not None and applied.number in iteration.deferred:
             return [self._deferred(values[0], where, chunk)]
         at = Touched(self.buffer, address, where, chunk)
-        if self.way.row is not None and (after := self._in_row(self.way.row, values[0], at)) is not None:
+        row = self.constraints.rows.get(applied.number)
+        if row is not None and (after := self._in_row(row, values[0], at)) is not None:
             return [after]
         if applied.op.name == ops.STORE:
             return [self._stored(event, address, values[0], where, chunk)]
@@ -209,8 +212,9 @@ class _Access:
 
     def _added(self, operation: str, values: list[Emitted], at: Touched) -> Buffer:
         """The memory after an atomic update whose old value nobody asks for."""
-        updating = Updating(operation, values[0].known.only, self.way.joined, bool(at.buffer.pending))
-        return access.atomic(access_plans.of_atomic(at.reference(), updating, at.chunk), at, operation, values)
+        added, waits = values[0].known.only, self.applied.number in self.constraints.joined
+        plan = access_plans.of_atomic(at.reference(), at.chunk, operation, added, waits, bool(at.buffer.pending))
+        return access.atomic(plan, at, operation, values)
 
     def _event(self, where: Lanes, values: list[Emitted], chunk: Chunk) -> Event:
         """It as the observer sees it, with its address; tells the observer."""
@@ -225,7 +229,7 @@ class _Access:
 
     def _in_turn(self, address: Located, chunk: Chunk) -> Located:
         """Its address, known only when what has to come before it is computed."""
-        for item in self.way.before:
+        for item in map(self.applied.read, self.constraints.hazards.waits.get(self.applied.number, ())):
             done = item.data if isinstance(item, Buffer) else item.array(chunk)
             address = address.shifted(fusion_barriers.opaque_zero(done, address.known.dtype))
         return address
@@ -233,7 +237,8 @@ class _Access:
     def _stored(self, event: Event, address: Located, value: Emitted, where: Lanes, chunk: Chunk) -> Buffer:
         """The memory after a store."""
         at = Touched(self.buffer, address, where, chunk)
-        after = access.store(access_plans.of_store(at.reference(), chunk, self.way.scattered), at, value)
+        scattered = self.applied.number in self.constraints.hazards.scattered
+        after = access.store(access_plans.of_store(at.reference(), chunk, scattered), at, value)
         self.context.observer.on_stored(event, after, chunk)
         return after
 
