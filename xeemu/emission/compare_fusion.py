@@ -118,22 +118,22 @@ class Comparison:
 
 
 @fact
-def of_body(body: Region, facts: Facts, dimensions: int) -> dict[int, Comparison]:
-    """For the number of each operation of a (sub)program that joins comparisons of fields the one that it is.
+def of_body(body: Region, facts: Facts, dimensions: int) -> dict[Value, Comparison]:
+    """For each result of an operation of a (sub)program that joins comparisons of fields the one that it is.
 
     Args:
       body: the program.
       facts: its analysis.
       dimensions: of the nd-range.
     """
-    reader, found, shared = Reader.of_body(body, facts, dimensions), dict[int, Comparison](), dict[Any, np.ndarray]()
-    for number, op in enumerate(body.ops):
+    reader, found, shared = Reader(body, facts, dimensions), dict[Value, Comparison](), dict[Any, np.ndarray]()
+    for op in body.ops:
         joint = _joint(op, reader, found) if op.name in _JOINED else None
         if joint is not None and _is_better(joint, facts.values[op.results[0]], facts):
             # The compiled program holds an array once, however often it is used.
             bits = joint.bits.astype(joint.dtype)
             key = (bits.dtype, bits.shape, bits.tobytes())
-            found[number] = dataclasses.replace(joint, bits=shared.setdefault(key, bits))
+            found[op.results[0]] = dataclasses.replace(joint, bits=shared.setdefault(key, bits))
     return found
 
 
@@ -166,7 +166,7 @@ def _is_better(joint: Comparison, result: Known, facts: Facts) -> bool:
     return result.form is None and facts.values[joint.value].varying == result.varying and joint.shape is not None
 
 
-def _joint(op: Op, reader: Reader, found: Mapping[int, Comparison]) -> Comparison | None:
+def _joint(op: Op, reader: Reader, found: Mapping[Value, Comparison]) -> Comparison | None:
     """What joins two comparisons, as one of the nearest value that both are of fields of."""
     out, comparison = op.results[0], _JOINED[op.name]
     sides = [_comparison(a, reader, found) for a in op.used]
@@ -191,14 +191,13 @@ def _wider(comparison: Comparison, reader: Reader) -> Iterator[Comparison]:
             yield wider
 
 
-def _comparison(value: Value, reader: Reader, found: Mapping[int, Comparison]) -> Comparison | None:
+def _comparison(value: Value, reader: Reader, found: Mapping[Value, Comparison]) -> Comparison | None:
     """The comparison with something known that a bool is."""
-    number = None if isinstance(value, Constant) else reader.made.get(value)
-    if number is None or not _is_moderate(value):
+    op = reader.body.made.get(value)
+    if op is None or not _is_moderate(value):
         return None
-    if number in found:
-        return found[number]
-    op = reader.body.ops[number]
+    if value in found:
+        return found[value]
     if op.name in constant_folding.MOVES:
         inner = _comparison(op.operands[0], reader, found)
         return inner.moved(op) if inner else None

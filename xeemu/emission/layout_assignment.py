@@ -147,7 +147,7 @@ class _Pass:
 
     def _computed(self, number: int, op: Op) -> Layout:
         """How the result of one of JAX's operations is held."""
-        if (comparison := self._comparison(number)) is not None:
+        if (comparison := self._comparison(op)) is not None:
             self.comparisons[number] = comparison
             value = self._operand(comparison.value)
             return subgroup_layouts.of_comparison(comparison, value, self.setting.geometry)
@@ -179,11 +179,11 @@ class _Pass:
             return BY_ITEM
         return _shared(subgroup_layouts.of_movement(op, operands[0], setting.geometry), operands)
 
-    def _comparison(self, number: int) -> Comparison | None:
+    def _comparison(self, op: Op) -> Comparison | None:
         """The comparison of fields of one value that an operation is, unless that has elements for themselves."""
         if self.setting.followed:
             return None
-        found = compare_fusion.of_body(self.body, self.facts, self.setting.dimensions).get(number)
+        found = compare_fusion.of_body(self.body, self.facts, self.setting.dimensions).get(op.results[0])
         return None if found is None or isinstance(self._layout(found.value), Masked) else found
 
     # --- Loops, branches and calls ---

@@ -53,17 +53,11 @@ class Reader:
       body: the program.
       facts: its analysis.
       dimensions: of the nd-range.
-      made: for each value the number of the operation that it is a result of.
     """
 
     body: Region
     facts: Facts
     dimensions: int
-    made: Mapping[Any, int]
-
-    @classmethod
-    def of_body(cls, body: Region, facts: Facts, dimensions: int) -> "Reader":
-        return cls(body, facts, dimensions, {v: n for n, e in enumerate(body.ops) for v in e.results})
 
     def fields(self, value: Value) -> Iterator[Field]:
         """An integer as a field of itself, of the value that it is computed from, and so on."""
@@ -89,12 +83,11 @@ class Reader:
 
     def _part(self, value: Value) -> Field | None:
         """Which field of an operand the result of an operation is."""
-        number = self.made.get(value)
-        if number is None:
+        op = self.body.made.get(value)
+        if op is None:
             return None
-        op = self.body.ops[number]
-        if isinstance(call := control.of(op), control.Call):
-            return self._part_of_call(number, call.body, value)
+        if isinstance(control.of(op), control.Call):
+            return self._part_of_call(op, value)
         if op.name in constant_folding.MOVES:
             whole, move = _whole(op.operands[0]), constant_folding.MOVES[op.name]
             return dataclasses.replace(whole, places=move(op.attributes, whole.places)) if whole else None
@@ -104,9 +97,10 @@ class Reader:
         whole = _whole(taken[0])
         return dataclasses.replace(whole, shift=taken[1], mask=taken[2]) if whole else None
 
-    def _part_of_call(self, number: int, body: Region, value: Value) -> Field | None:
+    def _part_of_call(self, op: Op, value: Value) -> Field | None:
         """Which field of an operand the result of a function is."""
-        op, inner = self.body.ops[number], Reader.of_body(body, self.facts.inner[number][0], self.dimensions)
+        ((body, facts),) = self.facts.within(self.body.ops.index(op), op)
+        inner = Reader(body, facts, self.dimensions)
         given = dict(zip(body.inputs, op.operands, strict=True))
         fields = inner.fields(body.outputs[list(op.results).index(value)])
         found = next((f for f in fields if f.value in given), None)

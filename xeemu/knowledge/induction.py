@@ -1,6 +1,6 @@
 """Induction variables: carries of a loop that grow by a constant from iteration to iteration, some iterations on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import jax.numpy as jnp
@@ -49,12 +49,12 @@ def counter(loop: control.While) -> tuple[int, Value] | None:
     k = carried.index(counted)
     if increment(loop.body, loop.body.inputs[k], loop.body.outputs[k]) != 1:
         return None
-    return (k, bound) if isinstance(bound, Constant) or _kept(loop, bound, carried) else None
+    return (k, bound) if isinstance(bound, Constant) or keeps(loop, bound) else None
 
 
 def increment(body: Region, var: Value, result: Value) -> int | None:
     """The constant that `body` adds to `var` to make `result`."""
-    op = next((e for e in body.ops if result in e.results), None) if not isinstance(result, Constant) else None
+    op = body.made.get(result)
     if op is None or op.name not in ("add", "sub"):
         return None
     a, b = op.operands
@@ -66,9 +66,10 @@ def increment(body: Region, var: Value, result: Value) -> int | None:
     return (int(value) if op.name == "add" else -int(value)) if value.dtype.kind in "iu" else None
 
 
-def _kept(loop: control.While, bound: Value, carried: Sequence[Value]) -> bool:
-    """Whether the loop leaves `bound` as it is."""
+def keeps(loop: control.While, bound: Value) -> bool:
+    """Whether a loop leaves a value of its predicate as it is: what that sees, or a carry that does not change."""
+    carried = loop.predicate.inputs
     if bound not in carried:
-        return True
+        return bound in loop.predicate.seen
     k = carried.index(bound)
     return loop.body.outputs[k] is loop.body.inputs[k]

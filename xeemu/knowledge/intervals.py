@@ -19,6 +19,7 @@ from xeemu.ir.program import Op
 
 Interval = tuple[int, int]
 _Known = Sequence[Interval | None]
+_Rule = Callable[[Op, _Known], Interval | None]
 
 
 @functools.cache
@@ -66,7 +67,7 @@ def of_op(op: Op, operands: _Known) -> Interval | None:
     return rule(op, operands) if rule else None
 
 
-def _corners(combine: Callable[[int, int], int]) -> Callable[..., Interval | None]:
+def _corners(combine: Callable[[int, int], int]) -> _Rule:
     """For operations that are monotone in each operand: the extremes lie in the corners."""
 
     def rule(_: Op, operands: _Known) -> Interval | None:
@@ -86,11 +87,11 @@ def _join_all(_: Op, operands: _Known) -> Interval | None:
     return join(*operands)
 
 
-def _unary(function: Callable[[Interval], Interval]) -> Callable[..., Interval | None]:
+def _unary(function: Callable[[Interval], Interval]) -> _Rule:
     return lambda _, operands: function(operands[0]) if operands[0] else None
 
 
-def _binary(function: Callable[[Interval, Interval], Interval | None]) -> Callable[..., Interval | None]:
+def _binary(function: Callable[[Interval, Interval], Interval | None]) -> _Rule:
     return lambda _, operands: function(operands[0], operands[1]) if operands[0] and operands[1] else None
 
 
@@ -127,7 +128,7 @@ def _not(op: Op, operands: _Known) -> Interval | None:
     return (top - high, top - low)
 
 
-def _shift(function: Callable[[int, int], int]) -> Callable[..., Interval | None]:
+def _shift(function: Callable[[int, int], int]) -> _Rule:
     corners = _corners(function)
 
     def rule(op: Op, operands: _Known) -> Interval | None:
@@ -164,35 +165,35 @@ def _rem(a: Interval, b: Interval) -> Interval | None:
     return (low, max(min(top, a[1]), 0)) if a[1] >= b[0] or a[0] < 0 else (max(low, a[0]), a[1])
 
 
-def _compare(certain: Callable[[Interval, Interval], bool | None]) -> Callable[..., Interval | None]:
-    def rule(_: Op, operands: _Known) -> Interval | None:
+def _compare(holds: Callable[[Interval, Interval], bool], fails: Callable[[Interval, Interval], bool]) -> _Rule:
+    """Of when a comparison surely holds, and when it surely does not."""
+
+    def rule(_: Op, operands: _Known) -> Interval:
         a, b = operands
-        outcome = certain(a, b) if a and b else None
-        return (0, 1) if outcome is None else (int(outcome), int(outcome))
+        certain = [bool(a and b and outcome(a, b)) for outcome in (holds, fails)]
+        return (int(certain[0]), int(not certain[1]))
 
     return rule
 
 
-def _less(a: Interval, b: Interval) -> bool | None:
-    return True if a[1] < b[0] else False if a[0] >= b[1] else None
+def _below(a: Interval, b: Interval) -> bool:
+    return a[1] < b[0]
 
 
-def _less_equal(a: Interval, b: Interval) -> bool | None:
-    return True if a[1] <= b[0] else False if a[0] > b[1] else None
+def _up_to(a: Interval, b: Interval) -> bool:
+    return a[1] <= b[0]
 
 
-def _equal(a: Interval, b: Interval) -> bool | None:
-    if a == b and a[0] == a[1]:
-        return True
-    return False if a[1] < b[0] or b[1] < a[0] else None
+def _above(a: Interval, b: Interval) -> bool:
+    return a[0] > b[1]
 
 
-def _negated(certain: Callable[[Interval, Interval], bool | None]) -> Callable[[Interval, Interval], bool | None]:
-    def result(a: Interval, b: Interval) -> bool | None:
-        outcome = certain(a, b)
-        return None if outcome is None else not outcome
+def _from(a: Interval, b: Interval) -> bool:
+    return a[0] >= b[1]
 
-    return result
+
+def _equal(a: Interval, b: Interval) -> bool:
+    return a == b and a[0] == a[1]
 
 
 def _select(_: Op, operands: _Known) -> Interval | None:
@@ -238,7 +239,7 @@ def _power(op: Op, operands: _Known) -> Interval | None:
     return (min(ends), max(ends))
 
 
-_RULES: dict[str, Callable[[Op, _Known], Interval | None]] = {
+_RULES: dict[str, _Rule] = {
     **{name: _same for name, op in table.OPS.items() if op.among},
     "concatenate": _join_all,
     "pad": _join_all,
@@ -260,12 +261,12 @@ _RULES: dict[str, Callable[[Op, _Known], Interval | None]] = {
     "shift_right_logical": _logical_shift,
     "div": _binary(_div),
     "rem": _binary(_rem),
-    "lt": _compare(_less),
-    "le": _compare(_less_equal),
-    "gt": _compare(_negated(_less_equal)),
-    "ge": _compare(_negated(_less)),
-    "eq": _compare(_equal),
-    "ne": _compare(_negated(_equal)),
+    "lt": _compare(_below, _from),
+    "le": _compare(_up_to, _above),
+    "gt": _compare(_above, _up_to),
+    "ge": _compare(_from, _below),
+    "eq": _compare(_equal, disjoint),
+    "ne": _compare(disjoint, _equal),
     "select_n": _select,
     "convert_element_type": _convert,
     "integer_pow": _power,

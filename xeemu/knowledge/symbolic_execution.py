@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from xeemu.ir import control, ops
-from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.ir.program import Constant, Op, Value
 from xeemu.knowledge import budget, expressions, induction, periodicity, symbolic
 from xeemu.knowledge.access_tree import AccessKind, AccessSite, AccessTree, Key, Kind, Meeting, Node, Operation
 from xeemu.knowledge.analysis import Facts
@@ -84,22 +84,22 @@ class _Execution:
         if self._visitor is not None:
             self._visitor(node.facts, number, op, operands)
         match control.of(op):
-            case control.Call(body):
-                inner = self._inside(node, number, "call", body, node.facts.inner[number][0])
-                return self.body(inner, operands)
-            case control.Cond(branches):
-                return self._cond(node, number, op, branches, operands)
+            case control.Call():
+                return self.body(self._inside(node, number, "call"), operands)
+            case control.Cond():
+                return self._cond(node, number, op, operands)
             case control.Scan() as scan:
-                return self._scan(node, number, op, scan, operands)
+                return self._scan(_Loop.of(node, number, operands), scan)
             case control.While() as loop:
-                return self._while(node, number, op, loop, operands)
+                return self._while(_Loop.of(node, number, operands), loop)
         if id(op) in self._reductions:
             node.steps.append(Meeting(op, (node.facts, number), node, collectives.GROUP, self._shared, None))
         return [symbolic.operation(node.facts, op, v, operands) for v in op.results]
 
-    def _inside(self, node: Node, number: int, kind: Kind, body: Region, facts: Facts, **changes: Any) -> Node:
-        """A new node of an operation, with the executions of the node around it but for the changes."""
+    def _inside(self, node: Node, number: int, kind: Kind, region: int = 0, **changes: Any) -> Node:
+        """A new node of an operation's region, with the executions of the node around it but for the changes."""
         known = {"boxes": node.boxes, "conditions": node.conditions, "certain": node.certain, **changes}
+        body, facts = node.body.ops[number].regions[region], node.facts.inner[number][region]
         inner = Node(kind, body, facts, parent=node, number=number, **known)
         node.steps.append(inner)
         return inner
@@ -146,158 +146,111 @@ class _Execution:
 
     # Control flow.
 
-    def _cond(
-        self, node: Node, number: int, op: Op, branches: Sequence[Region], operands: Sequence[Item]
-    ) -> Sequence[Item]:
+    def _cond(self, node: Node, number: int, op: Op, operands: Sequence[Item]) -> Sequence[Item]:
         which = operands[-1]
         assert isinstance(which, Expression)
         outputs = []
-        for k, (branch, facts) in enumerate(zip(branches, node.facts.inner[number], strict=True)):
-            taken = symbolic.is_taken(which, k, len(branches))
-            inner = self._inside(node, number, "branch", branch, facts, **_narrowed(node, node.boxes, taken))
+        for k in range(len(op.regions)):
+            taken = symbolic.is_taken(which, k, len(op.regions))
+            inner = self._inside(node, number, "branch", k, **_narrowed(node, node.boxes, taken))
             outputs.append(self.body(inner, control.given(op, operands, k)))
         return [
             symbolic.joined(node.facts, which, v, list(alternatives))
             for v, alternatives in zip(op.results, zip(*outputs, strict=True), strict=True)
         ]
 
-    def _scan(self, node: Node, number: int, op: Op, scan: control.Scan, operands: Sequence[Item]) -> Sequence[Item]:
-        (facts,) = node.facts.inner[number]
-        seen, rest = list(operands[: len(op.seen)]), operands[len(op.seen) :]
-        carries, elements = list(rest[: scan.carries]), rest[scan.carries :]
-        stacked = [symbolic.unknown(node.facts, v) for v in op.results[scan.carries :]]
+    def _scan(self, loop: "_Loop", scan: control.Scan) -> Sequence[Item]:
+        node, (seen,), carries, arrays = loop.node, loop.seen, loop.given[: scan.carries], loop.given[scan.carries :]
+        stacked = [symbolic.unknown(node.facts, v) for v in loop.op.results[scan.carries :]]
         if not scan.length:
             return [*carries, *stacked]
-        if self._is_iterated(node, scan, facts, seen, carries, elements):
-            return [*self._iterations(node, number, scan, facts, seen, carries, elements), *stacked]
-        axis = Axis("loop", scan.length)
-        counter = expressions.of_axis(axis)
-        inside = symbolic.carried(facts, scan.body, carries, counter)
-        taken = [symbolic.element(x, counter, scan) for x in elements]
-        boxes = [{**box, axis: range(scan.length)} for box in node.boxes]
-        self.body(
-            self._inside(node, number, "iteration", scan.body, facts, boxes=boxes, counted=True),
-            [*seen, *inside, *taken],
-        )
-        end = expressions.constant(scan.length, np.int64)
-        after = symbolic.carried(facts, scan.body, carries, end)
-        return [*symbolic.known_after(node.facts, op, after), *stacked]
+
+        def given(carries: Sequence[Item], counter: Expression) -> list[Item]:
+            return [*seen, *carries, *(symbolic.element(x, counter, scan) for x in arrays)]
+
+        if self._is_iterated(loop, scan, given):
+            for k in range(scan.length):
+                inner = self._inside(node, loop.number, "iteration", counted=True)
+                carries = self.body(inner, given(carries, expressions.constant(k, np.int64)))[: scan.carries]
+            return [*carries, *stacked]
+        counter, boxes = _counted(node, scan.length)
+        inner = self._inside(node, loop.number, "iteration", boxes=boxes, counted=True)
+        self.body(inner, given(loop.after(counter, scan.carries), counter))
+        end = loop.after(expressions.constant(scan.length, np.int64), scan.carries)
+        return [*symbolic.known_after(node.facts, loop.op, end), *stacked]
 
     def _is_iterated(
-        self,
-        node: Node,
-        scan: control.Scan,
-        facts: Facts,
-        seen: Sequence[Item],
-        carries: Sequence[Item],
-        elements: Sequence[Item],
+        self, loop: "_Loop", scan: control.Scan, given: Callable[[Sequence[Item], Expression], list[Item]]
     ) -> bool:
         """Whether a short loop carries what is known, but follows from the iteration before by no simple rule."""
-        first = expressions.constant(0, np.int64)
-        simple = symbolic.carried(facts, scan.body, carries, first)
-        hard = [
-            k
-            for k, (a, b) in enumerate(zip(carries, simple, strict=True))
-            if symbolic.is_known(a) and not symbolic.is_known(b)
-        ]
+        first, carries = expressions.constant(0, np.int64), loop.given[: scan.carries]
+        pairs = enumerate(zip(carries, loop.after(first, scan.carries), strict=True))
+        hard = [k for k, (a, b) in pairs if symbolic.is_known(a) and not symbolic.is_known(b)]
         if not hard or scan.length > _MOST_ITERATIONS or self._walks > _MOST_WALKS:
             return False
-        trial = dataclasses.replace(node, kind="iteration", body=scan.body, facts=facts, steps=[], regions={})
-        results = self.body(trial, [*seen, *carries, *(symbolic.element(x, first, scan) for x in elements)])
+        trial = dataclasses.replace(loop.node, kind="iteration", body=scan.body, facts=loop.facts, steps=[], regions={})
+        results = self.body(trial, given(carries, first))
         return any(symbolic.is_known(results[k]) for k in hard)
 
-    def _iterations(
-        self,
-        node: Node,
-        number: int,
-        scan: control.Scan,
-        facts: Facts,
-        seen: Sequence[Item],
-        carries: Sequence[Item],
-        elements: Sequence[Item],
-    ) -> Sequence[Item]:
-        """A node for each iteration."""
-        for k in range(scan.length):
-            counter = expressions.constant(k, np.int64)
-            inner = self._inside(node, number, "iteration", scan.body, facts, counted=True)
-            carries = self.body(inner, [*seen, *carries, *(symbolic.element(x, counter, scan) for x in elements)])
-            carries = carries[: scan.carries]
-        return carries
-
-    def _while(self, node: Node, number: int, op: Op, loop: control.While, operands: Sequence[Item]) -> Sequence[Item]:
-        tested, seen = (control.seen(op, operands, k) for k in (0, 1))
-        given = _Given(tested, seen, list(operands[len(op.seen) :]))
-        trips = self._trips(node, loop, given)
+    def _while(self, loop: "_Loop", structure: control.While) -> Sequence[Item]:
+        node = loop.node
+        trips = self._trips(loop, structure)
         if trips is not None:
-            return symbolic.known_after(node.facts, op, self._counted(node, number, loop, given, *trips))
-        settled = self._tested(node, number, loop, given)
+            return symbolic.known_after(node.facts, loop.op, self._repeated(loop, *trips))
+        settled = self._tested(loop, structure)
         if settled is not None:
             return settled
-        predicate, facts = node.facts.inner[number]
-        inside = symbolic.carried(facts, loop.body, given.carries, None)
-        test = self._inside(node, number, "test", loop.predicate, predicate, certain=False)
-        self.body(test, [*given.tested, *inside])
-        iteration = self._inside(node, number, "iteration", loop.body, facts, certain=False)
-        self.body(iteration, [*given.seen, *inside])
-        return symbolic.known_after(node.facts, op, inside)
+        inside = loop.after(None)
+        for k, kind in _OF_WHILE:
+            self.body(self._inside(node, loop.number, kind, k, certain=False), [*loop.seen[k], *inside])
+        return symbolic.known_after(node.facts, loop.op, inside)
 
-    def _trips(self, node: Node, loop: control.While, given: "_Given") -> tuple[Expression, int] | None:
+    def _trips(self, loop: "_Loop", structure: control.While) -> tuple[Expression, int] | None:
         """Of a loop that counts up to a known bound: how many iterations there are, and the most in any execution."""
-        found = induction.counter(loop)
+        found = induction.counter(structure)
         if found is None:
             return None
         number, bound = found
-        seen = dict(zip(loop.predicate.taken, [*given.tested, *given.carries], strict=True))
-        start = given.carries[number]
-        end = symbolic.constant(bound.array) if isinstance(bound, Constant) else seen[bound]
+        taken = dict(zip(structure.predicate.taken, [*loop.seen[0], *loop.given], strict=True))
+        start = loop.given[number]
+        end = symbolic.constant(bound.array) if isinstance(bound, Constant) else taken[bound]
         if not (isinstance(start, Expression) and isinstance(end, Expression) and start.known and end.known):
             return None
         zero, difference = expressions.constant(0, np.int64), expressions.add(end, expressions.scale(start, -1))
         interval = (0, max(difference.interval[1], 0)) if difference.interval else None
         trips = expressions.apply("max", (difference, zero), {}, (), np.int64, interval, True)
         try:
-            ends = periodicity.divided(node.boxes, lambda inside: inside.extremes(trips))
+            ends = periodicity.divided(loop.node.boxes, lambda inside: inside.extremes(trips))
         except TooLarge:
             return None
         return trips, max((high for _, high in ends), default=0)
 
-    def _counted(
-        self, node: Node, number: int, loop: control.While, given: "_Given", trips: Expression, most: int
-    ) -> Sequence[Item]:
+    def _repeated(self, loop: "_Loop", trips: Expression, most: int) -> Sequence[Item]:
         """The nodes of a loop with a known number of iterations; its predicate is tested once more."""
-        predicate, facts = node.facts.inner[number]
-        axis = Axis("test", most + 1)
-        counter = expressions.of_axis(axis)
-        inside = symbolic.carried(facts, loop.body, given.carries, counter)
-        boxes = [{**box, axis: range(axis.size)} for box in node.boxes]
-        executed = _narrowed(node, boxes, expressions.compare("le", counter, trips))
-        self.body(self._inside(node, number, "test", loop.predicate, predicate, **executed), [*given.tested, *inside])
-        if most:
-            axis = Axis("loop", most)
-            counter = expressions.of_axis(axis)
-            inside = symbolic.carried(facts, loop.body, given.carries, counter)
-            boxes = [{**box, axis: range(axis.size)} for box in node.boxes]
-            executed = _narrowed(node, boxes, expressions.compare("lt", counter, trips))
-            self.body(self._inside(node, number, "iteration", loop.body, facts, **executed), [*given.seen, *inside])
-        return symbolic.carried(facts, loop.body, given.carries, trips)
+        for (k, kind), count, comparison in zip(_OF_WHILE, (most + 1, most), ("le", "lt"), strict=True):
+            if count:
+                counter, boxes = _counted(loop.node, count)
+                executed = _narrowed(loop.node, boxes, expressions.compare(comparison, counter, trips))
+                inner = self._inside(loop.node, loop.number, kind, k, **executed)
+                self.body(inner, [*loop.seen[k], *loop.after(counter)])
+        return loop.after(trips)
 
-    def _tested(self, node: Node, number: int, loop: control.While, given: "_Given") -> Sequence[Item] | None:
+    def _tested(self, loop: "_Loop", structure: control.While) -> Sequence[Item] | None:
         """A node for each iteration of a short loop whose predicate is known; None of any other."""
-        predicate, facts = node.facts.inner[number]
-        carries, steps = given.carries, len(node.steps)
+        node, carries, steps = loop.node, loop.given, len(loop.node.steps)
         executed: dict[str, Any] = {}
         left: list[tuple[Expression, list[Item]]] = []
         for _ in range(_MOST_ITERATIONS):
-            test = self._inside(node, number, "test", loop.predicate, predicate, **executed)
-            (goes_on,) = self.body(test, [*given.tested, *carries])
+            test = self._inside(node, loop.number, "test", 0, **executed)
+            (goes_on,) = self.body(test, [*loop.seen[0], *carries])
             if not (isinstance(goes_on, Expression) and goes_on.known) or self._walks > _MOST_WALKS:
                 break
             left.append((goes_on, carries))
             executed = _narrowed(test, test.boxes, goes_on)
             if not executed["boxes"]:
-                return self._left(facts, loop, left)
-            inner = self._inside(node, number, "iteration", loop.body, facts, **executed)
-            carries = self.body(inner, [*given.seen, *carries])
+                return self._left(loop.facts, structure, left)
+            inner = self._inside(node, loop.number, "iteration", 1, **executed)
+            carries = self.body(inner, [*loop.seen[1], *carries])
         del node.steps[steps:]
         return None
 
@@ -312,13 +265,51 @@ class _Execution:
         return after
 
 
-@dataclasses.dataclass(frozen=True)
-class _Given:
-    """What goes into a `while` loop: what its predicate sees, what its body sees, and the carries of both."""
+# The regions of a loop that tests a predicate.
+_OF_WHILE: tuple[tuple[int, Kind], ...] = ((0, "test"), (1, "iteration"))
 
-    tested: list[Item]
-    seen: list[Item]
-    carries: list[Item]
+
+@dataclasses.dataclass(frozen=True)
+class _Loop:
+    """A loop on one call path.
+
+    Attributes:
+      node: the body that it stands in.
+      number: of its operation there.
+      seen: what each of its regions sees.
+      given: what goes into it beside that: the carries, and what elements are taken of.
+    """
+
+    node: Node
+    number: int
+    seen: list[list[Item]]
+    given: list[Item]
+
+    @classmethod
+    def of(cls, node: Node, number: int, operands: Sequence[Item]) -> "_Loop":
+        """A loop, of what stands for the values that it uses."""
+        op = node.body.ops[number]
+        seen = [control.seen(op, operands, k) for k in range(len(op.regions))]
+        return cls(node, number, seen, list(operands[len(op.seen) :]))
+
+    @property
+    def op(self) -> Op:
+        return self.node.body.ops[self.number]
+
+    @property
+    def facts(self) -> Facts:
+        """Of one iteration."""
+        return self.node.facts.inner[self.number][-1]
+
+    def after(self, iterations: Expression | None, carries: int | None = None) -> list[Item]:
+        """The first so many carries, or all, after some iterations, or after any number of them (None)."""
+        return symbolic.carried(self.facts, self.op.regions[-1], self.given[:carries], iterations)
+
+
+def _counted(node: Node, count: int) -> tuple[Expression, list[Box]]:
+    """The counter of so many iterations, and their boxes."""
+    axis = Axis("loop", count)
+    return expressions.of_axis(axis), [{**box, axis: range(count)} for box in node.boxes]
 
 
 def _narrowed(node: Node, boxes: Sequence[Box], condition: Expression) -> dict[str, Any]:

@@ -4,7 +4,7 @@ Such a loop counts by 1 to a bound that it leaves as it is, whatever else it tes
 constant. Of all others it is not known.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -24,7 +24,7 @@ def surely_ends(loop: While) -> bool:
 
 def _tests(predicate: Region, result: Value) -> Iterator[Op]:
     """The comparisons of which each has to hold for the loop to go on."""
-    op = _definition(predicate, result)
+    op = predicate.made.get(result)
     if op is None:
         return
     if op.name == "and" or (op.name == "convert_element_type" and op.operands[0].dtype == bool):
@@ -34,15 +34,9 @@ def _tests(predicate: Region, result: Value) -> Iterator[Op]:
         yield op
 
 
-def _definition(body: Region, result: Value) -> Op | None:
-    if isinstance(result, Constant):
-        return None
-    return next((op for op in body.ops if result in op.results), None)
-
-
 def _unconverted(predicate: Region, value: Value) -> Value:
     """What an operand is before JAX makes a weak type a strong one."""
-    op = _definition(predicate, value)
+    op = predicate.made.get(value)
     same = op is not None and op.name == "convert_element_type" and op.operands[0].dtype == value.dtype
     return op.operands[0] if op is not None and same else value
 
@@ -65,7 +59,7 @@ def _reaches(loop: While, name: str, counter: Value, bound: Value) -> bool:
         return False
     if isinstance(bound, Constant):
         return (abs(step) == 1 and name == "ne") or _is_met(name, bound.array, step)
-    return abs(step) == 1 and name in ("lt", "gt", "ne") and _is_kept(loop, bound, carries)
+    return abs(step) == 1 and name in ("lt", "gt", "ne") and induction.keeps(loop, bound)
 
 
 def _is_met(name: str, bound: np.ndarray, step: int) -> bool:
@@ -76,11 +70,3 @@ def _is_met(name: str, bound: np.ndarray, step: int) -> bool:
     strict = name in ("lt", "gt")
     end = int(bound) + step - (int(np.sign(step)) if strict else 0)
     return limits.min <= end <= limits.max
-
-
-def _is_kept(loop: While, bound: Value, carries: Sequence[Value]) -> bool:
-    """Whether a bound stays as it is: what the predicate sees, or a carry that the loop does not change."""
-    if bound not in carries:
-        return bound in loop.predicate.seen
-    k = carries.index(bound)
-    return loop.body.outputs[k] is loop.body.inputs[k]

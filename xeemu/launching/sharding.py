@@ -20,14 +20,12 @@ from jax.sharding import PartitionSpec as P
 from xeemu.emission import compiling
 from xeemu.emission.bits import bits, of_bits
 from xeemu.emission.buffers import Origin
-from xeemu.knowledge import addresses, instances, periodicity, symbolic_execution
+from xeemu.knowledge import symbolic_execution
 from xeemu.knowledge.access_tree import AccessTree, Node, Operation
-from xeemu.knowledge.expressions import TooLarge
-from xeemu.knowledge.periodicity import Box
 from xeemu.language import collectives
 from xeemu.language.linearity import Allocation
 from xeemu.language.source import kernel_error
-from xeemu.launching import capacity, iteration_limits, merging
+from xeemu.launching import capacity, iteration_limits, merging, row_ownership
 from xeemu.launching.chunking import Cut
 from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared, Share
@@ -130,45 +128,12 @@ def _is_sliced(
     memory: Allocation, stores: Sequence[Operation], tree: AccessTree, prepared: Prepared, mesh: Mesh
 ) -> bool:
     """Whether each device is known to store to its own part of a memory, of parts of one size."""
-    shards, groups = mesh.size, tree.geometry.groups
+    rows, shards = tree.geometry.group_range[0], mesh.size
     even = not _left(prepared.cut) and len(set(np.diff(prepared.cut.shares(shards)))) == 1
-    if not even or not memory.elements or memory.shape[0] % shards or not all(map(instances.is_known, stores)):
+    if not even or rows % shards:
         return False
-    try:
-        hulls = [_hull(stores, tree, range(k * groups // shards, (k + 1) * groups // shards)) for k in range(shards)]
-    except TooLarge:
-        return False
-    part = memory.elements // shards
-    return all(hull is None or (hull[0] >= k * part and hull[1] < (k + 1) * part) for k, hull in enumerate(hulls))
-
-
-def _hull(stores: Sequence[Operation], tree: AccessTree, groups: range) -> tuple[int, int] | None:
-    """The least and the greatest element that some groups store to; None if they store nothing."""
-    ends = []
-    for operation in stores:
-        index, mask = operation.linear_index, addresses.possible(operation, tree)
-
-        def examine(inside: periodicity.Progressions, index: Any = index, mask: Any = mask) -> tuple[int, int] | None:
-            if not inside.of(mask) and not inside.first(mask).any():
-                return None
-            return inside.extremes(index)
-
-        ends += periodicity.divided([_within(box, tree, groups) for box in operation.node.boxes], examine)
-    found = [end for end in ends if end is not None]
-    return (min(low for low, _ in found), max(high for _, high in found)) if found else None
-
-
-def _within(box: Box, tree: AccessTree, groups: range) -> Box:
-    """The part of a box with some consecutive groups, or a larger one: whole rows of the leading dimensions."""
-    counts = tree.geometry.group_range
-    firsts, lasts = (np.unravel_index(n, counts) for n in (groups.start, groups.stop - 1))
-    narrowed = dict(box)
-    for axis, first, last in zip(tree.groups, firsts, lasts, strict=True):
-        own = box[axis]
-        narrowed[axis] = range(max(own.start, int(first)), min(own.stop, int(last) + 1))
-        if first != last:
-            break
-    return narrowed
+    own = row_ownership.places_of_row(memory, stores, tree)
+    return own is not None and own * rows == memory.shape[0]
 
 
 def _left(cut: Cut) -> int:
