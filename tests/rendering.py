@@ -63,8 +63,9 @@ class Rendered(NamedTuple):
 def races_of(findings: xe.Findings) -> set[tuple[str, frozenset[int]]]:
     """The memories and lines of races that are errors."""
     return {
-        (finding.memory, frozenset(site.line for site in finding.sites))
+        (finding.memory, frozenset(site.line for site in sites))
         for finding in findings
+        for sites in (finding.sites, *finding.others)
         if finding.kind in ("data-race", "wrong-fence") and finding.severity == "error"
     }
 

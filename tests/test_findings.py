@@ -725,14 +725,20 @@ def missing_barrier_kernels():
 
 
 @pytest.mark.parametrize("name", ["unrolled", "loop"])
-def test_findings_that_one_barrier_would_mend_name_it(name):
+def test_what_one_barrier_would_mend_is_one_finding_with_all_lines(name):
     kernel = missing_barrier_kernels()[name]
     _, findings = xe.check(kernel, xe.NDRange(64, 64))(np.arange(128, dtype=np.int32), OUT)
-    advice = (
-        f"Write t = wg.barrier(t) after line {number(kernel, 'after')}: it orders the accesses of {len(findings)} f"
-    )
-    assert len(findings) > 1
-    assert all(advice in " ".join(str(finding).split()) for finding in findings)
+    (finding,) = findings
+    assert len(finding.others) > 0
+    assert finding.lines[:2] == finding.sites
+    text = " ".join(str(finding).split())
+    assert f"Write t = wg.barrier(t) after line {number(kernel, 'after')}: it orders all of these." in text
+    pairs = [sorted(site.line for site in pair) for pair in finding.others]
+    named = [f"lines {a} and {b}" if a != b else f"line {a} with itself" for a, b in pairs]
+    assert sum(name in text for name in named) == min(len(named), 3)
+    assert xe.check(kernel, xe.NDRange(64, 64))(np.arange(128, dtype=np.int32), OUT)[1] == findings
+    related = exchange.sarif([finding], "0")["runs"][0]["results"][0]["relatedLocations"]
+    assert len(related) == len(finding.lines) - 1
 
 
 def test_findings_that_need_two_barriers_name_each_its_own():

@@ -56,7 +56,7 @@ class Mark:
     @classmethod
     def of(cls, finding: Finding) -> "Mark":
         """What a finding is known by."""
-        return cls(finding.kind, finding.memory, tuple(site.source for site in finding.sites))
+        return cls(finding.kind, finding.memory, (*(site.source for site in finding.sites), *_further(finding)))
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -168,6 +168,11 @@ class Baseline:
         """What it accepts of a kernel: of that in its file or, if there is nothing of that one, in any."""
         named = [e for e in self.accepted if not e.kernel or (e.kernel, e.static) == (subject.kernel, subject.static)]
         return [entry for entry in named if entry.file == subject.file] or named
+
+
+def _further(finding: Finding) -> Iterable[str]:
+    """The texts of lines that only further accesses of one cause stand in."""
+    return (site.source for site in finding.lines if site not in finding.sites)
 
 
 def _accepts(entries: Iterable[Accepted], mark: Mark, findings: list[Finding]) -> bool:

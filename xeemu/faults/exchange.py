@@ -146,7 +146,8 @@ def _digest(finding: Finding) -> str:
 
 
 def _result(finding: Finding, fingerprint: str) -> dict[str, Any]:
-    places = [_location(site.file, site.line, site.source) for site in finding.sites]
+    lines = (*finding.sites, *(site for site in finding.lines if site not in finding.sites))
+    places = [_location(site.file, site.line, site.source) for site in lines]
     result = {
         "ruleId": finding.kind,
         "ruleIndex": KINDS.index(finding.kind),
@@ -155,7 +156,11 @@ def _result(finding: Finding, fingerprint: str) -> dict[str, Any]:
         "locations": places[:1],
         "partialFingerprints": {"finding/v1": fingerprint},
     }
-    related = [{"id": k, **place, "message": {"text": "the other access"}} for k, place in enumerate(places[1:], 1)]
+    words = ("the other access", *["an access that the same barrier would order"] * len(places))
+    related = [
+        {"id": k, **place, "message": {"text": text}}
+        for k, (place, text) in enumerate(zip(places[1:], words, strict=False), 1)
+    ]
     return {**result, "relatedLocations": related} if related else result
 
 

@@ -92,6 +92,7 @@ class Finding:
       uses: what each of two accesses that conflict is: `"load"`, `"store"`, `"atomic add"` and so on; else empty.
       epochs: of such a pair the barriers that the work-group had passed before each; None where barriers do not order
         the two, as those of two work-groups.
+      others: of two accesses that a barrier would order, the lines of the other pairs that it would order as well.
     """
 
     kind: str
@@ -106,6 +107,12 @@ class Finding:
     text: str = dataclasses.field(repr=False)
     uses: tuple[str, ...] = ()
     epochs: tuple[int, int] | None = None
+    others: tuple[tuple[Site, ...], ...] = ()
+
+    @property
+    def lines(self) -> tuple[Site, ...]:
+        """All lines that it is about, each once: those of the example first."""
+        return tuple(dict.fromkeys([*self.sites, *(site for pair in self.others for site in pair)]))
 
     def __str__(self) -> str:
         head, *rest = self.text.splitlines()

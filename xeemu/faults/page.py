@@ -65,8 +65,8 @@ def _who(finding: "Finding") -> list[dict[str, str]]:
 
 def _listings(finding: "Finding") -> list[tuple[str, list[Line]]]:
     """The lines of each file around those of the finding."""
-    files = dict.fromkeys(site.file for site in finding.sites)
-    return [(file_name(file), _around([s for s in finding.sites if s.file == file])) for file in files]
+    files = dict.fromkeys(site.file for site in finding.lines)
+    return [(file_name(file), _around([s for s in finding.lines if s.file == file])) for file in files]
 
 
 def _around(sites: Sequence["Site"]) -> list[Line]:

@@ -22,6 +22,7 @@ from xeemu.faults.uses import Use
 from xeemu.language import source
 from xeemu.language.linearity import Allocation
 from xeemu.language.source import Site
+from xeemu.plurals import counted
 
 _FENCED = (FENCED_GROUPS, FENCED_SUB_GROUPS, FENCED_ITEMS)
 _ACROSS = (GROUPS, FENCED_GROUPS)
@@ -38,13 +39,17 @@ class RaceFindings:
         self._common: dict[Allocation, int] = {}
 
     def all(self) -> Iterator[Finding]:
-        """One for each kind, memory and pair of lines, whatever the operations on the lines."""
+        """One for each kind, memory and pair of lines, or for a barrier that would order several pairs."""
         found = list(self._all())
         for memory, pairs in self._apart.items():
-            lines = {frozenset(spot.place.site for spot in pair) for pair in pairs}
-            line = mending.common_line(self._run.watch.proofs.tree.root, list(pairs)) if len(lines) > 1 else None
+            many = len(self._lines(memory)) > 1
+            line = mending.common_line(self._run.watch.proofs.tree.root, list(pairs)) if many else None
             self._common |= {memory: line} if line is not None else {}
         yield from self._all() if self._common else found
+
+    def _lines(self, memory: Allocation) -> list[frozenset[Site]]:
+        """The pairs of lines of a memory that a barrier would order, in the order of the program."""
+        return list(dict.fromkeys(frozenset(spot.place.site for spot in pair) for pair in self._apart.get(memory, ())))
 
     def _all(self) -> Iterator[Finding]:
         alike: dict[Any, list[Finding]] = {}
@@ -54,11 +59,14 @@ class RaceFindings:
                 if counts[list(cases)].any():
                     found = self._conflict(number, pair, cases)
                     alike.setdefault((found.kind, pair[0].place.memory, frozenset(found.sites)), []).append(found)
+        alike = self._joined(alike)
         last = {memory: key for key in alike for memory in [key[1]] if memory in self._more}
         for key, same in alike.items():
             shown = min(same, key=lambda finding: finding.severity != ERROR)
             text = shown.text + (wording.MORE.format(key[1].name) if last.get(key[1]) == key else "")
-            yield dataclasses.replace(shown, count=sum(finding.count for finding in same), text=text)
+            others = dict.fromkeys(f.sites for f in same if frozenset(f.sites) != frozenset(shown.sites))
+            count = sum(finding.count for finding in same)
+            yield dataclasses.replace(shown, count=count, text=text, others=tuple(others))
 
     def depending(self) -> frozenset[Allocation]:
         """The memories of which it decides on a finding if stores that race store one value.
@@ -67,6 +75,14 @@ class RaceFindings:
         """
         pairs = ((n, pair) for n, pair in enumerate(self._run.watch.pairs) if self._run.state["conflicts"][n].any())
         return frozenset(pair[0].place.memory for n, pair in pairs if self._is_benign(n))
+
+    def _joined(self, alike: dict[Any, list[Finding]]) -> dict[Any, list[Finding]]:
+        """Findings by what they are about, where those that one barrier would mend are about the same."""
+        found: dict[Any, list[Finding]] = {}
+        for (kind, memory, sites), same in alike.items():
+            is_common = kind == DATA_RACE and memory in self._common and sites in self._lines(memory)
+            found.setdefault((kind, memory, None if is_common else sites), []).extend(same)
+        return found
 
     @functools.cached_property
     def _more(self) -> frozenset[Allocation]:
@@ -143,7 +159,7 @@ class RaceFindings:
         if not divergent:
             self._apart.setdefault(memory, {})[order] = None
         if not divergent and memory in self._common:
-            return ERROR, explanation, self._common_advice(memory)
+            return ERROR, explanation, self._common_advice(memory, order)
         written = dialect.sub_group_barrier if divergent else dialect.barrier
         return ERROR, explanation, self._barrier_advice(written([name], [memory.space]), name, order)
 
@@ -166,11 +182,16 @@ class RaceFindings:
         reason = self._run.explored.reasons.get((number, case)) if self._run.explored is not None else None
         return explanations.of_reason(memory, reason, case, self._run.dialect) if reason is not None else None
 
-    def _common_advice(self, memory: Allocation) -> str:
+    def _common_advice(self, memory: Allocation, order: tuple[Spot, Spot]) -> str:
         barrier = self._run.dialect.barrier([memory.name], [memory.space])
-        lines = {frozenset(spot.place.site for spot in pair) for pair in self._apart[memory]}
-        line, many = self._common[memory], len(lines)
-        return f"Write {barrier} after line {line}: it orders the accesses of {many} findings, as they are shown."
+        own = frozenset(spot.place.site for spot in order)
+        others = [_two_lines(pair) for pair in self._lines(memory) if pair != own]
+        shown, more = others[:_LONGEST_LIST], len(others) - _LONGEST_LIST
+        listed = ", ".join(shown) + (f" and {counted(more, 'more pair')}" if more > 0 else "")
+        return (
+            f"No barrier orders {listed} either. Write {barrier} after line {self._common[memory]}: it orders all of "
+            "these."
+        )
 
     def _barrier_advice(self, barrier: str, name: str, order: tuple[Spot, Spot]) -> str:
         dialect = self._run.dialect
@@ -256,3 +277,9 @@ class RaceFindings:
 
         dependent = dependence.of_loads(root.body, root.facts, loads, memory).updates
         return any(o.key in dependent for spot in pair for o in self._run.operations(spot))
+
+
+def _two_lines(pair: frozenset[Site]) -> str:
+    """The lines of two accesses, of which each may be that of both."""
+    first, *others = sorted(site.line for site in pair)
+    return f"lines {first} and {others[0]}" if others else f"line {first} with itself"
