@@ -59,12 +59,13 @@ def of_memory(
     memory, groups = operations[0].place.memory, max(taken.geometry.groups, 1)
     touched = _touched(tuple(operations), taken)
     if touched is not None:
-        pieces, elements = np.unique(touched.bytes // piece_bytes, return_counts=True)
+        firsts = _firsts(touched.bytes // piece_bytes)
+        elements = np.diff(firsts, append=len(touched.bytes))
         # Of accesses that are all out of bounds nothing lies between.
         between = max(touched.high // piece_bytes - touched.low // piece_bytes + 1, 0)
         hull = float(between * piece_bytes)
-        group = float(len(pieces) * piece_bytes)
-        gaps = float(np.mean(elements * memory.dtype.itemsize < piece_bytes)) if len(pieces) else 0.0
+        group = float(len(firsts) * piece_bytes)
+        gaps = float(np.mean(elements * memory.dtype.itemsize < piece_bytes)) if len(firsts) else 0.0
         return Footprint(group, min(touched.groups * group, hull), touched.passes, gaps=gaps)
     if moved_bytes is None:
         return None
@@ -122,8 +123,15 @@ def _touched(operations: tuple[Operation, ...], taken: Census) -> _Touched | Non
     passes = min(
         _passes(box, index, groups) for o, index in zip(operations, indices, strict=True) for box in o.node.boxes
     )
-    elements = np.unique(np.concatenate(touched)) * size
-    return _Touched(elements, max(low, 0) * size, high * size, _points(largest, moving), passes)
+    elements = np.sort(np.concatenate(touched))
+    return _Touched(
+        elements[_firsts(elements)] * size, max(low, 0) * size, high * size, _points(largest, moving), passes
+    )
+
+
+def _firsts(numbers: np.ndarray) -> np.ndarray:
+    """Where each number of some in order stands first."""
+    return np.flatnonzero(np.diff(numbers, prepend=numbers[:1] - 1))
 
 
 def _ends(operation: Operation, index: Expression) -> list[tuple[int, int]]:
