@@ -5,62 +5,19 @@ gives a rate, the work of one launch is divided by it, so that all are held as t
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
 
-import jax
+import intel_chains
+import intel_course
+import intel_lattice
+import intel_norms
 import jax.numpy as jnp
 import numpy as np
+from intel_launches import Launch, shape
 from jax import lax
 
 import xeemu as xe
 
 F32, I32 = jnp.float32, jnp.int32
-
-
-class Launch(NamedTuple):
-    """A launch of a kernel on shapes.
-
-    Attributes:
-      work: bytes moved, or operations, as the publication counts them, from which the time of a rate follows.
-      submitted: whether the published time has the overhead of submitting the launch in it, next to which it is not
-        small.
-    """
-
-    kernel: xe.Kernel
-    nd_range: xe.NDRange
-    arguments: tuple[Any, ...]
-    static: Mapping[str, Any]
-    work: float
-    submitted: bool = False
-
-
-def shape(dtype: Any, *sizes: int) -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct(sizes, np.dtype(dtype))
-
-
-# --- Rates of multiply-adds: ProjectPhysX/OpenCL-Benchmark, clpeak, vkpeak ---
-
-
-@xe.kernel(sub_group_size=32)
-def multiply_adds(wg, data, first, *, width, rounds):
-    """Two multiply-adds in each round, on vectors of `width` numbers of the type of `first`."""
-    numbers = jnp.arange(width).astype(first.dtype)[None]
-    x = wg.global_id()[:, None].astype(first.dtype) + numbers
-    y = wg.local_id()[:, None].astype(first.dtype) + first
-
-    def twice(_, pair):
-        a, b = pair
-        a = b * a + b
-        return a, a * b + a
-
-    _, y = lax.fori_loop(0, rounds, twice, (x, y + numbers))
-    return data.at[wg.global_id()].set(y.sum(-1).astype(F32))
-
-
-def _multiply_adds(dtype: str, rounds: int, width: int = 1, items: int = 2**24, local: int = 64) -> Launch:
-    static = {"width": width, "rounds": rounds}
-    arguments = (shape(F32, items), shape(dtype))
-    return Launch(multiply_adds, xe.NDRange(items, local), arguments, static, 4.0 * rounds * width * items)
 
 
 # --- Streams of ProjectPhysX/OpenCL-Benchmark: 16 words for each work-item ---
@@ -249,16 +206,15 @@ def _of_blocks(kernel: xe.Kernel) -> Launch:
 
 
 LAUNCHES: Mapping[str, Callable[[], Launch]] = {
-    "fma fp64": lambda: _multiply_adds("float64", 128),
-    "fma fp32": lambda: _multiply_adds("float32", 512),
-    "fma fp16": lambda: _multiply_adds("float16", 512, width=2),
-    "mad int64": lambda: _multiply_adds("int64", 8),
-    "mad int32": lambda: _multiply_adds("int32", 512),
+    **intel_chains.LAUNCHES,
+    **intel_lattice.LAUNCHES,
+    **intel_course.LAUNCHES,
+    **intel_norms.LAUNCHES,
     "coalesced read": lambda: _opencl_benchmark(coalesced_read),
     "coalesced write": lambda: _opencl_benchmark(coalesced_write),
     "misaligned read": lambda: _opencl_benchmark(misaligned_read),
     "misaligned write": lambda: _opencl_benchmark(misaligned_write),
-    **{f"clpeak float{n}": lambda n=n: _clpeak_bandwidth(n) for n in (1, 4, 16)},
+    **{f"clpeak float{n}": lambda n=n: _clpeak_bandwidth(n) for n in (1, 2, 4, 8, 16)},
     **{f"stream {op}": lambda op=op: _stream(op) for op in ("copy", "scale", "add", "triad")},
     "babelstream copy": lambda: _stream("copy", "float64", 2**25, 32),
     "vector add": lambda: _vector_add(2**16),

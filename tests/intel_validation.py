@@ -4,7 +4,9 @@
 device; `tests/data/validation-intel.csv` the predictions beside it, which `scripts/validate --intel` makes.
 """
 
+import ast
 import csv
+import dataclasses
 import pathlib
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -17,7 +19,7 @@ import xeemu as xe
 DATA = pathlib.Path(__file__).parent / "data"
 TABLE = DATA / "validation-intel.csv"
 
-_RATES = {"GB/s": 1e9, "Tops": 1e12}
+_RATES = {"GB/s": 1e9, "Tops": 1e12, "MLUPs": 1e6}
 _TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 
@@ -30,6 +32,7 @@ class Outcome(NamedTuple):
       used: whether a figure of the device, or of its generation, was set by it.
       effect: what is in the number that xeemu does not model by design, since a compiler's choice of registers or the
         contents of memory decide it; empty if nothing is known to be.
+      changes: figures of the machine in which it differs from the preset, as `field=number`, by semicolons.
       measured_us: the time of the launch that follows.
       predicted_us: None where xeemu gives none.
       bound: what the prediction says binds.
@@ -43,6 +46,7 @@ class Outcome(NamedTuple):
     source: str
     used: bool
     effect: str
+    changes: str
     measured_us: float
     predicted_us: float | None
     bound: str
@@ -70,7 +74,14 @@ class Ratio(NamedTuple):
         return None if self.predicted is None else self.predicted / self.measured - 1
 
 
-# Which two launches of a source are compared.
+_WIDTHS = (1, 2, 4, 8, 16)
+_OF_CLPEAK = ("fp32", "fp16", "int32")
+_ROWS = ((401408, 24, 1024, 32), (25216, 384, 256, 64), (2048, 1024, 1024, 256), (8192, 320, 256, 64))
+_MORE_ROWS = ((1605632, 128, 128, 32), (1, 1024, 1024, 256))
+_LONG_ROWS = ("2 x 1310720", "512 x 401408", "128 x 9834496")
+
+# Which two launches of a source are compared: of what was published as one thing before and after a change, both;
+# otherwise each with the plainest, the longest or the first.
 _COMPARED = (
     ("copied by items", "copied by sub-groups"),
     ("misaligned read", "coalesced read"),
@@ -78,7 +89,31 @@ _COMPARED = (
     ("mad int32", "fma fp32"),
     ("fma fp16", "fma fp32"),
     ("fma fp64", "fma fp32"),
-    ("clpeak float1", "clpeak float16"),
+    *((f"clpeak float{n}", "clpeak float16") for n in _WIDTHS[:-1]),
+    *((f"clpeak {kind} x{n}", f"clpeak {kind} x1") for kind in _OF_CLPEAK for n in _WIDTHS[1:]),
+    *((f"clpeak {kind} x1", "clpeak fp32 x1") for kind in _OF_CLPEAK[1:]),
+    *((f"vkpeak {kind} x4", f"vkpeak {kind} x1") for kind in _OF_CLPEAK),
+    *((f"vkpeak {kind} x1", "vkpeak fp32 x1") for kind in _OF_CLPEAK[1:]),
+    *((f"x * x + c, {form}", "a * y + b, 1 chains") for form in ("1 chains", "2 chains", "4 chains", "vectors of 4")),
+    *((f"a * y + b, {n} chains", "a * y + b, 1 chains") for n in (2, 4)),
+    *((f"mixbench {kind} 40", f"mixbench {kind} 192") for kind in _OF_CLPEAK),
+    *((f"mixbench {kind} 192", "mixbench fp32 192") for kind in _OF_CLPEAK[1:]),
+    *((f"lattice in {kind}", "lattice in FP32") for kind in ("FP16S", "FP16C")),
+    *((f"layer norm {m} x {n} by {old}", f"layer norm {m} x {n} by {new}") for m, n, old, new in _ROWS + _MORE_ROWS),
+    *(
+        (f"layer norm {rows} in {kind}", f"layer norm {rows} in float16")
+        for rows in _LONG_ROWS
+        for kind in ("float32", "bfloat16")
+    ),
+    *(
+        (f"sum {how}", "sum by atomics")
+        for how in (
+            *(f"of {n} in {form}" for n in (32, 64) for form in ("rows", "columns")),
+            "by one work-item",
+            "in a tree",
+        )
+    ),
+    *((f"product in {form}", "product") for form in ("tiles", "rows")),
     ("stream triad", "stream copy"),
     ("local reads of 2 bytes", "local reads of 4 bytes"),
     *((f"added by {n} groups", "added by 48 groups") for n in (1, 6, 12, 24, 36, 42)),
@@ -93,16 +128,20 @@ def predicted() -> list[Outcome]:
     return [predict(*_published(row)) for row in rows]
 
 
-def _published(row: dict[str, str]) -> tuple[str, str, float, str, str, bool, str]:
-    value = float(row["published"])
-    return row["device"], row["launch"], value, row["unit"], row["source"], row["used"] == "yes", row["effect"]
+def _published(row: dict[str, str]) -> tuple[str, str, float, str, str, bool, str, str]:
+    value, used = float(row["published"]), row["used"] == "yes"
+    return row["device"], row["launch"], value, row["unit"], row["source"], used, row["effect"], row["changes"]
 
 
-def predict(device: str, name: str, value: float, unit: str, source: str, used: bool, effect: str) -> Outcome:
+def predict(
+    device: str, name: str, value: float, unit: str, source: str, used: bool, effect: str, changes: str
+) -> Outcome:
     """The outcome of a published measurement."""
     launch = intel_kernels.LAUNCHES[name]()
-    report = xe.estimate(launch.kernel, launch.nd_range, device=device)(*launch.arguments, **launch.static)
-    overhead = xe.device(device).launch_overhead_s if launch.submitted else 0.0
+    figures = dict(each.split("=") for each in changes.split(";") if each)
+    machine = dataclasses.replace(xe.device(device), **{field: ast.literal_eval(n) for field, n in figures.items()})
+    report = xe.estimate(launch.kernel, launch.nd_range, device=machine)(*launch.arguments, **launch.static)
+    overhead = machine.launch_overhead_s if launch.submitted else 0.0
     known = report.time_s is not None and overhead is not None
     seconds = launch.work / (value * _RATES[unit]) if unit in _RATES else value * _TIMES[unit]
     return Outcome(
@@ -113,6 +152,7 @@ def predict(device: str, name: str, value: float, unit: str, source: str, used: 
         source=source,
         used=used,
         effect=effect,
+        changes=changes,
         measured_us=seconds * 1e6,
         predicted_us=(report.time_s + overhead) * 1e6 if known else None,
         bound=report.bound or "?",
@@ -151,6 +191,12 @@ def mean_error(of: Iterable[Outcome | Ratio]) -> float:
     return 100 * float(np.mean(errors)) if errors else float("nan")
 
 
+def mean_by_source(of: Sequence[Outcome | Ratio]) -> float:
+    """The mean over the sources of `mean_error`, of those that have it."""
+    sources = dict.fromkeys(each.source for each in of if each.error is not None)
+    return float(np.mean([mean_error(each for each in of if each.source == source) for source in sources]))
+
+
 # --- The table ---
 
 
@@ -161,7 +207,7 @@ def write(outcomes: Iterable[Outcome], path: pathlib.Path = TABLE) -> None:
         for o in outcomes:
             shown = "" if o.predicted_us is None else f"{o.predicted_us:.4g}"
             used = "yes" if o.used else ""
-            writer.writerow((*o[:5], used, o.effect, f"{o.measured_us:.4g}", shown, o.bound, o.missing))
+            writer.writerow((*o[:5], used, o.effect, o.changes, f"{o.measured_us:.4g}", shown, o.bound, o.missing))
 
 
 def read(path: pathlib.Path = TABLE) -> list[Outcome]:

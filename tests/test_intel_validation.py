@@ -14,36 +14,47 @@ RATIOS = validation.ratios(OUTCOMES)
 
 
 def test_there_are_numbers_of_many_sources_and_devices():
-    assert len(OUTCOMES) >= 78
-    assert len({o.source.split(",")[0].split(" (")[0] for o in OUTCOMES}) >= 12
-    assert len({o.device for o in OUTCOMES}) >= 9
+    assert len(OUTCOMES) >= 223
+    assert len({o.source.split(",")[0] for o in OUTCOMES}) >= 22
+    assert len({o.device for o in OUTCOMES}) >= 14
     assert {o.launch for o in OUTCOMES} <= set(intel_kernels.LAUNCHES)
 
 
 def test_times_are_near_those_that_were_measured():
     held_out = [o for o in OUTCOMES if not o.used]
-    assert validation.mean_error(OUTCOMES) < 20  # [18]
-    assert validation.mean_error(held_out) < 20  # [19]
-    assert sum(o.predicted_us is None for o in OUTCOMES) == 1
+    assert validation.mean_error(OUTCOMES) < 18  # [16]
+    assert validation.mean_error(held_out) < 19  # [17]
+    assert validation.mean_by_source(OUTCOMES) < 24  # [22]
+    assert sum(o.predicted_us is None for o in OUTCOMES) == 13
 
 
 def test_ratios_are_near_those_that_were_measured():
-    assert len(RATIOS) == 31
-    assert validation.mean_error(RATIOS) < 20  # [18]
+    assert len(RATIOS) == 136
+    assert validation.mean_error(RATIOS) < 16  # [15]
+    assert validation.mean_error(r for r in RATIOS if not r.used) < 15  # [14]
+    assert validation.mean_by_source(RATIOS) < 30  # [28]
 
 
 def test_without_effects_that_are_not_modelled_by_design_they_are_nearer():
     """A compiler's choice of registers on Arc A cards, and memory that a B580 compresses."""
     times, ratios = ([each for each in group if not each.effect] for group in (OUTCOMES, RATIOS))
-    assert (len(times), len(ratios)) == (66, 23)
-    assert validation.mean_error(times) < 17  # [14]
-    assert validation.mean_error(ratios) < 13  # [11]
+    assert (len(times), len(ratios)) == (218, 131)
+    assert validation.mean_error(times) < 17  # [15]
+    assert validation.mean_error(ratios) < 16  # [14]
+
+
+def test_multiply_adds_of_clpeak_follow_from_registers_that_are_read_twice():
+    """Their rates on an A770 and an A750, of 0.49 to 0.67 of that of others, by a figure of an A380."""
+    chains = [o for o in OUTCOMES if o.launch.startswith(("clpeak fp32", "clpeak fp16")) and o.error is not None]
+    far = [o for o in chains if abs(o.error) > 0.05]
+    assert len(chains) == 30
+    assert [(o.launch, o.source) for o in far] == [("clpeak fp32 x16", "AOSC pull request 15050, clpeak")]
 
 
 @pytest.mark.every(8)
 @pytest.mark.parametrize("kept", OUTCOMES, ids=lambda o: f"{o.device}-{o.launch}-{o.source}".replace(" ", "_"))
 def test_the_table_is_what_xeemu_predicts(kept):
-    now = validation.predict(kept.device, kept.launch, kept.published, kept.unit, kept.source, kept.used, kept.effect)
+    now = validation.predict(*kept[: validation.Outcome._fields.index("measured_us")])
     assert now.predicted_us == (None if kept.predicted_us is None else pytest.approx(kept.predicted_us, rel=1e-3))
     assert now.measured_us == pytest.approx(kept.measured_us, rel=1e-3)
     assert (now.bound, now.missing) == (kept.bound, kept.missing)

@@ -124,7 +124,7 @@ ARCHITECTURES: dict[str, tuple[Source, ...]] = {
         *_STORES_CONFLICT,
         *_COMPONENTS,
         *figures("H", "Intel Gen9 whitepaper", slm_bytes_per_cycle=64, l1_bytes_per_cycle=64),
-        *figures("L", f"{GUIDE} gives Gen 11 4 per engine; taken for Gen 9 too", int32_lanes_per_cycle=8 * 4),
+        *figures("H", "Intel Gen9 whitepaper: two units of an engine, of four operations", int32_lanes_per_cycle=8 * 8),
         *figures("M", _MESA_MATH, special_lanes_per_cycle=8 * 2),
         *figures(
             "M",
@@ -151,6 +151,11 @@ ARCHITECTURES: dict[str, tuple[Source, ...]] = {
         *figures("M", f"{GUIDE}; SLM taken as the data port", slm_bytes_per_cycle=128, l1_bytes_per_cycle=128),
         *figures("H", f"{GUIDE}: operations of an engine", int32_lanes_per_cycle=16 * 8, fp16_lanes_per_cycle=16 * 16),
         *figures("H", f"{GUIDE}: extended math is 2 wide", special_lanes_per_cycle=16 * 2),
+        *figures(
+            "M",
+            "vkpeak on a UHD 770 (nihui/vkpeak issue 16): 174.1e9 operations/s of multiply-adds",
+            int32_multiply_lanes_per_cycle=_lanes(174.1e9, cores=2, clock_hz=1.55e9),
+        ),
         *figures(*_SCHEDULER, slm_latency_cycles=28, l1_latency_cycles=45),
         *figures(*_SCHEDULER, l2_latency_cycles=200, barrier_latency_cycles=30, alu_latency_cycles=10),
         *_FENCES,
@@ -212,6 +217,7 @@ ARCHITECTURES: dict[str, tuple[Source, ...]] = {
         *_documented_banks("L", "; 32 banks of 4 bytes would fit the measured bandwidth"),
         *figures("L", "assumed as before Xe2; NEO reports 256", line_bytes=64),
         *figures("M", "ExecuTorch study on B580 and B70, about 127 and 112", slm_bytes_per_cycle=128),
+        *figures("M", "TechPowerUp's review of a B580", l1_bytes_per_core=256 * KB),
         *_MULTIPLY_IN_THREE,
         *_of_multiply_adds("a B580", cores=20, clock_hz=2.85e9, fp16=26.872e12, int32=4.618e12, int64=0.694e12),
         *figures(

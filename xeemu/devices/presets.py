@@ -30,6 +30,15 @@ def _preset(name: str, full_name: str, architecture: str, *own: Source) -> Prese
 _B580_L2 = f"misaligned writes of {OPENCL_BENCHMARK} on a B580, for each Xe core"
 _L2_OF_CORE = 2**28 * 64 / 2.693e-3 / (20 * 2.85e9)
 
+_COURSE = "sums (GPGPUCourse/GPGPUTasks2023 pull request"
+
+
+def _dispatched(time_s: float) -> dict[str, float]:
+    """What a sub-group takes of the dispatcher, where 781,250 groups of eight take some time in all."""
+    each = time_s / 781_250 / 8
+    return {"group_dispatch_s": each, "sub_group_dispatch_s": each}
+
+
 _SPREAD = "measured on an H200 by sub-groups whose lanes access 32 random lines"
 # Sums to 8 to 64 neighbouring words take 0.074 ns per lane, as if one unit took them all; sums to 512 words
 # (2 KB) take a quarter of what they take on one word, as if four did.
@@ -46,6 +55,7 @@ PRESETS = (
         *figures("M", PRODUCT, clock_hz=1.15e9),
         *figures("L", "two channels of DDR4-2133", dram_bytes_per_s=34.1e9),
         *figures("M", "clpeak, Windows", launch_overhead_s=34.2e-6),
+        *figures("D", f"{_COURSE} 188) on a UHD 620: 46 ms in two kernels of 781,250 groups", **_dispatched(46e-3)),
     ),
     _preset(
         "iris_xe",
@@ -56,6 +66,7 @@ PRESETS = (
         *figures("M", PRODUCT, clock_hz=1.3e9),
         *figures("L", "LPDDR4x; depends on the platform", dram_bytes_per_s=68e9),
         *figures("D", f"{GUIDE}, VectorAdd2 by 48 groups: 42e9 bytes/s", dram_sustained=0.62),
+        *figures("D", f"{_COURSE} 128), 80 engines: at most 17.6 ms for 781,250 groups", **_dispatched(17.6e-3)),
     ),
     _preset(
         "uhd770",
@@ -89,6 +100,7 @@ PRESETS = (
         *figures("M", "OpenCL's query of the device (clpeak issue 202)", xe_cores=8, clock_hz=2.45e9),
         *figures("D", "128 engines of 16 operations", fp32_flops_per_cycle=2048),
         *figures(*RECALLED, l2_bytes=4 * MB, dram_bytes_per_s=186e9),
+        *figures("M", "clpeak (krrishnarraj/clpeak issue 205): about 122e9 bytes/s", dram_sustained=0.66),
     ),
     _preset(
         "max1100",
