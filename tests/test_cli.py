@@ -985,3 +985,82 @@ def test_a_trace_is_data_for_programs(xeemu):
 def test_a_misspelt_word_is_told_with_the_one_meant(xeemu, file, line, meant):
     code, _, errors = xeemu(*line.format(file=file, folder=file.parent).split())
     assert (code, meant in errors) == (2, True)
+
+
+class TestInspect:
+    """One work-group, step by step."""
+
+    @pytest.fixture
+    def words(self, file):
+        return ("inspect", f"{file}:scale", "--global", "16", "--local", "8", "--arg", "x=int32[16]:arange")
+
+    def test_tells_the_steps_of_a_work_group(self, xeemu, words, tmp_path):
+        code, out, _ = xeemu(*words, "--group", "1", "--html", f"{tmp_path / 'page.html'}")
+        assert code == 0
+        assert "scale, work-group 1 of 2, 8 work-items" in out
+        assert re.search(r"store x +\[8\] +\[9\] \[10\]", out)
+        assert "work-group 1" in (tmp_path / "page.html").read_text()
+
+    def test_tells_of_some_work_items_and_lines_alone(self, xeemu, words):
+        code, out, _ = xeemu(*words, "--group", "1", "--item", "3", "--item", "0", "--line", "7")
+        assert code == 0
+        assert out.splitlines()[0].endswith("; of work-items 3, 0")
+        assert re.search(r"store x +\[11\] +\[8\]\n +value +33 +24$", out, re.MULTILINE)
+
+    @pytest.mark.parametrize(
+        ("more", "message"),
+        [
+            (("--group", "2"), "no work-group of the launch; give a number from 0 to 1"),
+            (("--item", "8"), "no work-item 8 in the work-group; give a number from 0 to 7"),
+            (("--item", "1,1"), "no work-item (1, 1) in the work-group; give a number from 0 to 7"),
+            (("--line", "3"), "no step at line 3; it came to lines 7"),
+            (("--most-steps", "0"), "0 is less than 1"),
+        ],
+    )
+    def test_what_is_refused(self, xeemu, words, more, message):
+        code, _, errors = xeemu(*words, *more)
+        assert code == 2
+        assert message in " ".join(errors.split())
+
+
+class TestOrigins:
+    """Where arguments of a SYCL kernel come from that the command line does not give."""
+
+    TEXT = """#include <sycl/sycl.hpp>
+int main() {
+  sycl::queue q;
+  int *x = sycl::malloc_shared<int>(64, q), *y = sycl::malloc_shared<int>(64, q);
+  int n = 60;
+  q.parallel_for(sycl::nd_range<1>(64, 16), [=](sycl::nd_item<1> it) {
+    int i = it.get_global_id(0);
+    if (i < n) y[i] = x[i];
+  }).wait();
+}
+"""
+
+    @pytest.fixture
+    def cpp(self, tmp_path):
+        pytest.importorskip("clang")
+        (tmp_path / "mine.cpp").write_text(self.TEXT)
+        return f"{tmp_path / 'mine.cpp'}"
+
+    @pytest.mark.parametrize("command", ["run", "check", "profile", "inspect"])
+    def test_are_told(self, xeemu, cpp, command):
+        code, out, _ = xeemu(command, cpp)
+        assert code == 0
+        told = " ".join(out.split())
+        assert "contents of y, x: random, as the host code is not run; n: as the host code tells" in told or (
+            "contents of x, y: random, as the host code is not run; n: as the host code tells" in told
+        )
+        assert "xeemu program runs the host code as well" in told
+
+    def test_are_not_told_where_all_are_given(self, xeemu, cpp):
+        code, out, _ = xeemu("run", cpp, "--arg", "x=range:64", "--arg", "y=zeros:64", "--arg", "n=3")
+        assert code == 0
+        assert "host code" not in out
+        assert "0 1 2 0 0 0" in " ".join(out.split())
+
+    def test_of_shapes_tell_of_numbers_alone(self, xeemu, cpp):
+        code, out, _ = xeemu("estimate", cpp)
+        assert code == 0
+        assert "arguments n: as the host code tells. --arg n=VALUE gives another" in " ".join(out.split())

@@ -24,7 +24,7 @@ class Checked:
     Attributes:
       example: it, with its launch.
       findings: all that was found.
-      subject: what a baseline knows the kernel by; None where there is no baseline.
+      subject: what the baseline that accepts findings knows the kernel by; None where none does.
       accepted: the baseline that accepts findings; None where none does.
     """
 
@@ -46,12 +46,12 @@ Outcome = Checked | Refusal
 
 def settled(findings: Findings, given: argparse.Namespace, example: Example) -> Checked:
     """A kernel with its findings; writes the files that the command line asks for."""
-    path = given.baseline or given.write_baseline
-    subject = Subject.of(example.kernel, example.static, path) if path else None
-    done = Checked(example, findings, subject, Baseline.load(given.baseline) if given.baseline else None)
-    if given.write_baseline:
-        written = Subject.of(example.kernel, example.static, given.write_baseline)
-        Baseline.of(findings, written).save_into(given.write_baseline, written)
+    read, write = given.baseline, given.write_baseline
+    # A subject has its file from the folder of the baseline on.
+    subjects = {path: Subject.of(example.kernel, example.static, path) for path in (read, write) if path}
+    done = Checked(example, findings, subjects.get(read), Baseline.load(read) if read else None)
+    if write:
+        Baseline.of(findings, subjects[write]).save_into(write, subjects[write])
     if given.html:
         done.left.to_html(given.html, title=f"{example.name}: what is wrong")
     return done
@@ -110,8 +110,8 @@ def figures(given: argparse.Namespace, before: xe.Report, after: xe.Report) -> S
     return names
 
 
-def others(before: xe.Report, after: xe.Report) -> list[str]:
-    """What is to be noted of two reports that are not of one kernel on one device."""
+def unlike(before: xe.Report, after: xe.Report) -> list[str]:
+    """Notes of two reports that are of two kernels, or of two devices."""
     pairs = {"kernel": (before.kernel, after.kernel), "device": (before.device, after.device)}
     return [f"note: the {what} is another one: {old}, then {new}" for what, (old, new) in pairs.items() if old != new]
 

@@ -8,7 +8,7 @@ import json
 import sys
 import textwrap
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -18,6 +18,8 @@ from xeemu import kernels
 from xeemu.commands import (
     checks,
     completion,
+    exits,
+    inspecting,
     listed,
     litmus,
     parser,
@@ -31,7 +33,7 @@ from xeemu.commands import (
     tracing,
 )
 from xeemu.commands.notation import UsageError
-from xeemu.commands.targets import KernelOptions, SweepOptions
+from xeemu.commands.targets import SweepOptions
 from xeemu.devices import description
 from xeemu.devices.device import Device
 from xeemu.faults.exchange import Refusal
@@ -39,8 +41,6 @@ from xeemu.kernels.example import Example
 from xeemu.launching.arguments import DEFAULT_DEVICE
 from xeemu.plurals import counted
 from xeemu.sweeps.progress import phase
-
-_DIFFERENT, _FOUND, _REFUSED, _INTERRUPTED = 1, 1, 2, 130  # exit codes
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -72,7 +72,7 @@ def _carried_out(words: Sequence[str]) -> int:
     except (MemoryError, jax.errors.JaxRuntimeError) as error:
         return _refused(f"error: this machine cannot run it: {error}")
     except KeyboardInterrupt:
-        return _INTERRUPTED
+        return exits.INTERRUPTED
     return code
 
 
@@ -103,7 +103,7 @@ def _kernels(given: argparse.Namespace) -> int:
 
 
 def _run(given: argparse.Namespace) -> int:
-    options = _kernel_options(given)
+    options = targets.options(given)
     device = xe.device(given.device)
     if given.all:
         others = (given.name, given.size, given.schedule)
@@ -112,7 +112,7 @@ def _run(given: argparse.Namespace) -> int:
                 "--all runs every example at its own size: leave out the name, --size, --schedule and kernel options"
             )
         return _run_all(device, given)
-    target = _target(given, options)
+    target = targets.named(given, options)
     repeat = given.repeat if given.schedule is None else 0
     way = runs.Way(device, repeat, given.verify, given.schedule, given.max_iterations)
     run = runs.run(target.example, given.size, way)
@@ -120,7 +120,9 @@ def _run(given: argparse.Namespace) -> int:
     _print_texts(run, device)
     if target.bare or given.show:
         printing.print_outputs(run.outputs, given.show)
-    return _DIFFERENT if run.verdict.agrees is False else 0
+    if target.origins:
+        printing.print_labelled("arguments", target.origins)
+    return exits.FAULTY if run.verdict.agrees is False else 0
 
 
 def _print_texts(run: runs.Run, device: Device) -> None:
@@ -144,8 +146,8 @@ def _run_all(device: Device, given: argparse.Namespace) -> int:
     memory = printing.peak_memory()
     print(f"in {printing.seconds(time.perf_counter() - start)}" + (f", peak memory {memory}" if memory else ""))
     if outcomes["different"]:
-        return _DIFFERENT
-    return _REFUSED if outcomes["refused"] else 0
+        return exits.FAULTY
+    return exits.REFUSED if outcomes["refused"] else 0
 
 
 def _run_of_all(example: Example, device: Device, given: argparse.Namespace, prefix: str) -> str:
@@ -167,7 +169,7 @@ def _run_of_all(example: Example, device: Device, given: argparse.Namespace, pre
 
 
 def _trace(given: argparse.Namespace) -> int:
-    example = _target(given, _kernel_options(given, shapes_only=True)).example
+    example = targets.of_words(given, shapes_only=True).example
     size = example.sized(given.size)
     launch = xe.trace(example.kernel, example.nd_range(size), device=given.device, after=given.after)
     program = launch(*example.inputs(size), **example.static)
@@ -176,37 +178,39 @@ def _trace(given: argparse.Namespace) -> int:
 
 
 def _profile(given: argparse.Namespace) -> int:
-    example = _target(given, _kernel_options(given)).example
+    target = targets.of_words(given)
+    example = target.example
     size = example.sized(given.size)
     launch = xe.profile(example.kernel, example.nd_range(size), device=given.device, sample=given.sample)
     with phase(f"{example.name}: counting"):
         _, report = launch(*example.inputs(size), **example.static)
     _told(report, given)
-    return _print_others(example.kernel, example.nd_range(size), given.json)
+    return _print_assumed(target, example.nd_range(size), given.json)
 
 
 def _estimate(given: argparse.Namespace) -> int:
-    example = _target(given, _kernel_options(given, shapes_only=True)).example
+    target = targets.of_words(given, shapes_only=True)
+    example = target.example
     size = example.sized(given.size)
     launch = xe.estimate(example.kernel, example.nd_range(size), device=given.device)
     with phase(f"{example.name}: estimating"):
         report = launch(*example.inputs(size), **example.static)
     _told(report, given)
-    return _print_others(example.kernel, example.nd_range(size), given.json)
+    return _print_assumed(target, example.nd_range(size), given.json)
 
 
 def _diff(given: argparse.Namespace) -> int:
     before, after = xe.Report.load(given.before), xe.Report.load(given.after)
     comparison = after.diff(before)
     meant = checks.figures(given, before, after)
-    for note in checks.others(before, after):
+    for note in checks.unlike(before, after):
         printing.say(note, sys.stderr)
     _told_or_json(str(comparison) or "no figure differs", comparison.to_dict() if given.json else None)
     if given.fail_above is None or not (risen := comparison.risen(given.fail_above, meant)):
         return 0
     names = ", ".join(row.figure for row in risen)
     print(f"risen by more than {100 * given.fail_above:g} %: {names}", file=sys.stderr)
-    return _DIFFERENT
+    return exits.FAULTY
 
 
 def _check(given: argparse.Namespace) -> int:
@@ -233,13 +237,14 @@ def _checked_or_refused(one: argparse.Namespace, given: argparse.Namespace) -> c
 
 
 def _checked(one: argparse.Namespace, given: argparse.Namespace) -> checks.Checked:
-    example = _target(one, _kernel_options(one)).example
+    target = targets.of_words(one)
+    example = target.example
     size = example.sized(one.size)
     nd_range = example.nd_range(size)
     launch = xe.check(example.kernel, nd_range, device=one.device, max_iterations=one.max_iterations)
     with phase(f"{example.name}: checking"):
         _, findings = launch(*example.inputs(size), **example.static)
-    with _writing():
+    with printing.writing():
         done = checks.settled(findings, given, example)
     if _format(given) == "text":
         device = xe.device(one.device)
@@ -247,7 +252,7 @@ def _checked(one: argparse.Namespace, given: argparse.Namespace) -> checks.Check
         printing.say(f"{example.name}: {launched}, device {device.name}\n\n{checks.told(done, given)}\n")
         printing.print_sites("proved", findings.proved)
         printing.print_sites("watched", findings.watched)
-        _print_others(example.kernel, nd_range, data=False)
+        _print_assumed(target, nd_range, data=False)
         if given.list:
             printing.say("")
     return done
@@ -262,13 +267,16 @@ def _told_of_checks(outcomes: Sequence[checks.Outcome], given: argparse.Namespac
     if (form := _format(given)) != "text":
         print(checks.formatted(outcomes, given, form), end="")
     if any(isinstance(outcome, Refusal) for outcome in outcomes):
-        return _REFUSED
-    return _FOUND if any(isinstance(o, checks.Checked) and checks.failing(o, given) for o in outcomes) else 0
+        return exits.REFUSED
+    return exits.FAULTY if any(isinstance(o, checks.Checked) and checks.failing(o, given) for o in outcomes) else 0
 
 
-def _print_others(kernel: xe.Kernel, nd_range: xe.NDRange, data: bool) -> int:
-    """Tells, if not for a program, that the host code launches the kernel over other sizes, too."""
-    if not data and (told := submissions.others(kernel, nd_range)):
+def _print_assumed(target: targets.Target, nd_range: xe.NDRange, data: bool) -> int:
+    """Tells, if not for a program, where arguments come from, and over what sizes the host code launches as well."""
+    if not data and target.origins:
+        print("")
+        printing.print_labelled("arguments", target.origins)
+    if not data and (told := submissions.others(target.example.kernel, nd_range)):
         print(f"\n{told}")
     return 0
 
@@ -276,7 +284,7 @@ def _print_others(kernel: xe.Kernel, nd_range: xe.NDRange, data: bool) -> int:
 def _tune(given: argparse.Namespace) -> int:
     placeholder = (1,) if given.global_size else None  # a bare kernel must have one; the sizes are the space's
     options = SweepOptions(placeholder, arguments=tuple(given.arg), build=given.options, std=given.std)
-    example = _target(given, options).example
+    example = targets.named(given, options).example
     size = example.sized(given.size)
     nd_range = example.nd_range(size)
     space = {"global_size": nd_range.global_size, "local_size": [nd_range.local_size], **sweeps.space(given)}
@@ -289,7 +297,7 @@ def _tune(given: argparse.Namespace) -> int:
     _told_or_json(shown, shown.to_dict() if given.json else None)
     if not given.json and (more := len(table) - len(shown)):
         print(f"\n{counted(more, 'configuration')} more, {len(table.invalid) - len(shown.invalid)} of them invalid")
-    return _REFUSED if len(table.invalid) == len(table) else 0
+    return exits.REFUSED if len(table.invalid) == len(table) else 0
 
 
 def _program(given: argparse.Namespace) -> int:
@@ -300,7 +308,7 @@ def _program(given: argparse.Namespace) -> int:
             printing.say(error.output.rstrip("\n"))
         raise
     printing.say(programs.told(result, given.check))
-    return _DIFFERENT if programs.is_faulty(result, given.check) else 0
+    return exits.FAULTY if programs.is_faulty(result, given.check) else 0
 
 
 def _list(given: argparse.Namespace) -> int:
@@ -332,7 +340,7 @@ def _occupancy(given: argparse.Namespace) -> int:
 
 def _told(report: xe.Report, given: argparse.Namespace) -> None:
     """Prints a report, and writes it into the files that are asked for."""
-    with _writing():
+    with printing.writing():
         if given.save:
             report.save(given.save)
         if given.html:
@@ -349,37 +357,9 @@ def _told_or_json(text: object, data: Mapping[str, Any] | Sequence[Any] | None) 
         print(json.dumps(data, indent=2))
 
 
-@contextlib.contextmanager
-def _writing() -> Iterator[None]:
-    """Tells of files that cannot be written."""
-    try:
-        yield
-    except OSError as error:
-        raise UsageError(f"cannot write {error.filename}: {error.strerror}") from None
-
-
-def _target(given: argparse.Namespace, options: KernelOptions) -> targets.Target:
-    if given.name is None:
-        every = ", or write --all" if hasattr(given, "all") else ""
-        raise UsageError(f"name an example (xeemu kernels lists them) or path.py:NAME{every}")
-    return targets.find(given.name, given.size, options)
-
-
-def _kernel_options(given: argparse.Namespace, shapes_only: bool = False) -> KernelOptions:
-    return KernelOptions(
-        given.global_size,
-        given.local_size,
-        tuple(given.arg),
-        tuple(given.static),
-        shapes_only,
-        given.options,
-        given.std,
-    )
-
-
 def _refused(message: str) -> int:
     printing.say(message, sys.stderr)
-    return _REFUSED
+    return exits.REFUSED
 
 
 _COMMANDS: Mapping[str, parser.Command] = {
@@ -392,6 +372,7 @@ _COMMANDS: Mapping[str, parser.Command] = {
     "check": _check,
     "diff": _diff,
     "tune": _tune,
+    "inspect": inspecting.carry_out,
     "litmus": litmus.carry_out,
     "occupancy": _occupancy,
     "profile": _profile,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from xeemu.commands import parser
+from xeemu.commands.argument_parser import ArgumentParser
 from xeemu.commands.notation import UsageError
 
 
@@ -33,6 +34,6 @@ def _words(file: str, number: int, line: str) -> list[str]:
 
 
 def _listed_check(place: str, words: Sequence[str]) -> argparse.Namespace:
-    words_of = parser.Parser(prog=place, usage="a kernel and its launch, as after xeemu check", add_help=False)
+    words_of = ArgumentParser(prog=place, usage="a kernel and its launch, as after xeemu check", add_help=False)
     parser.add_checked(words_of)
     return words_of.parse_args(parser.joined(words))

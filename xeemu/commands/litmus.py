@@ -5,12 +5,10 @@ import textwrap
 from typing import Any
 
 import xeemu as xe
-from xeemu.commands import printing
+from xeemu.commands import exits, printing
 from xeemu.commands.notation import UsageError
 from xeemu.kernels import litmus as litmus_tests
 from xeemu.memory_model.witness import Witness
-
-_DIFFERENT = 1  # exit code
 
 
 def carry_out(given: argparse.Namespace) -> int:
@@ -31,7 +29,7 @@ def carry_out(given: argparse.Namespace) -> int:
         print(f"\n{execution}")
     if given.plot is not None:
         _plot_execution(shown, given.plot)
-    return 0 if known.found == known.verdict else _DIFFERENT
+    return 0 if known.found == known.verdict else exits.FAULTY
 
 
 def _plot_execution(shown: Witness | None, path: str) -> None:

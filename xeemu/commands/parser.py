@@ -2,20 +2,15 @@
 
 import argparse
 import math
-import platform
-import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
-import jax
-import numpy as np
-
-import xeemu as xe
 from xeemu.commands import checks, notation, printing, rules
+from xeemu.commands.argument_parser import ArgumentParser, Version
 from xeemu.commands.completion import SHELLS
 from xeemu.emission.observer import MAX_ITERATIONS
-from xeemu.errors import did_you_mean
+from xeemu.inspection.inspecting import MOST_STEPS
 from xeemu.launching.arguments import DEFAULT_DEVICE
 
 Command = Callable[[argparse.Namespace], int]
@@ -33,12 +28,12 @@ def build(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
     Args:
       commands: what carries out each command, by its name.
     """
-    parser = Parser(
+    parser = ArgumentParser(
         prog="xeemu",
         description="Runs SYCL work-group kernels as they would run on an Intel Xe GPU, on JAX.",
         epilog=_EXIT_CODES,
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the versions of xeemu and what it runs on")
+    parser.add_argument("--version", action=Version, nargs=0, help="print the versions of xeemu and what it runs on")
     found = parser.add_subparsers(metavar="COMMAND", dest="named")
 
     def add(name: str, help_: str) -> argparse.ArgumentParser:
@@ -53,6 +48,7 @@ def build(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
     _add_check(add("check", "run an example or a kernel of your own, and tell what is wrong with it"))
     _add_profile(add("profile", "run an example or a kernel of your own, and report what it costs"))
     _add_costing(add("estimate", "report what it costs as far as shapes tell, without running it"))
+    _add_inspect(add("inspect", "run one work-group and tell what it does, step by step"))
     _add_diff(add("diff", "tell which figures of two saved reports differ"))
     _add_tune(add("tune", "predict the time of many configurations of a launch, the best first"))
     _add_litmus(add("litmus", "tell what a small program may print under SYCL's memory model"))
@@ -174,6 +170,37 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--html", metavar="FILE", help="write the findings as a page of HTML that needs nothing else")
     _add_json(parser)
+
+
+def _add_inspect(parser: argparse.ArgumentParser) -> None:
+    _add_target(parser)
+    parser.add_argument(
+        "--group",
+        type=notation.sizes,
+        default=0,
+        metavar="A[,B[,C]]",
+        help="the work-group: its linear id, or its id per dimension, the last one contiguous (default: 0)",
+    )
+    parser.add_argument(
+        "--item",
+        type=notation.sizes,
+        action="append",
+        default=[],
+        metavar="A[,B[,C]]",
+        help="tell of this work-item alone, by its local id; may be repeated (default: the first 16)",
+    )
+    parser.add_argument(
+        "--line",
+        type=_positive,
+        action="append",
+        default=[],
+        metavar="N",
+        help="tell of this line alone; may be repeated",
+    )
+    parser.add_argument(
+        "--most-steps", type=_positive, default=MOST_STEPS, metavar="N", help="refuse more steps (default: %(default)s)"
+    )
+    parser.add_argument("--html", metavar="FILE", help="write a page with a slider over the steps, too")
 
 
 def _add_profile(parser: argparse.ArgumentParser) -> None:
@@ -340,41 +367,3 @@ def _whole(text: str, least: int) -> int:
     if number < least:
         raise argparse.ArgumentTypeError(f"{number} is less than {least}; write a whole number from {least}")
     return number
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser that tells which command or option is meant by a misspelt one."""
-
-    def error(self, message: str) -> NoReturn:
-        super().error(message + self._meant(message))
-
-    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """The words parsed; an option that is not known is told by the command that does not have it."""
-        given, unknown = self.parse_known_args(args, namespace)
-        if unknown:
-            command = self._commands.get(getattr(given, "named", ""), self)
-            command.error(f"unrecognized arguments: {' '.join(unknown)}")
-        return given
-
-    @property
-    def _commands(self) -> Mapping[str, Any]:
-        actions = (action for action in self._actions if isinstance(action, argparse._SubParsersAction))
-        return next((action.choices for action in actions), {})
-
-    def _meant(self, message: str) -> str:
-        if found := re.match(r"unrecognized arguments: (--[\w-]+)", message):
-            return did_you_mean(found[1], [option for option in self._option_string_actions if option[:2] == "--"])
-        if found := re.match(r"argument [^:]*: invalid choice: '(.*?)' \(choose from (.*)\)", message):
-            return did_you_mean(found[1], re.findall(r"[\w-]+", found[2]))
-        return ""
-
-
-class _Version(argparse.Action):
-    """Prints versions, which are looked up only where they are asked for."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        print(
-            f"xeemu {xe.__version__} (JAX {jax.__version__}, NumPy {np.__version__}, "
-            f"Python {platform.python_version()})"
-        )
-        parser.exit()

@@ -1,10 +1,11 @@
 """Printing: what commands print, in 80 columns."""
 
+import contextlib
 import os
 import sys
 import textwrap
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
 import jax
@@ -13,6 +14,7 @@ import numpy as np
 import xeemu as xe
 from xeemu import kernels
 from xeemu.commands import terminal
+from xeemu.commands.notation import UsageError
 from xeemu.commands.runs import Run
 from xeemu.commands.verdict import describe
 from xeemu.devices import description
@@ -173,3 +175,12 @@ def peak_memory() -> str:
         return ""
     unit_bytes = 1 if sys.platform == "darwin" else 1024
     return f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit_bytes / 2**30:.2f} GiB"
+
+
+@contextlib.contextmanager
+def writing() -> Iterator[None]:
+    """Tells of files that cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"cannot write {error.filename}: {error.strerror}") from None

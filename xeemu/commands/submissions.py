@@ -23,7 +23,17 @@ if TYPE_CHECKING:
 _MOST_SHOWN = 8
 
 
-def launch(path: str, name: str, options: "KernelOptions") -> tuple[xe.Kernel, xe.NDRange, tuple[Any, ...]]:
+@dataclasses.dataclass(frozen=True)
+class Submission:
+    """A kernel with its sizes and its arguments, and where those come from that the command line does not give."""
+
+    kernel: xe.Kernel
+    nd_range: xe.NDRange
+    inputs: tuple[Any, ...]
+    origins: str
+
+
+def launch(path: str, name: str, options: "KernelOptions") -> Submission:
     """A kernel of a file, its sizes and its arguments.
 
     Errors: `UsageError` for what neither the file nor the options tell; `xe.Error` of the file's own.
@@ -36,7 +46,8 @@ def launch(path: str, name: str, options: "KernelOptions") -> tuple[xe.Kernel, x
     if options.static:
         raise UsageError(f"{kernel.name} has no static parameters; write -D{options.static[0]} in --options")
     given = _Given(loaded.captures(kernel.name), loaded.plan(kernel.name), options.shapes_only)
-    return kernel, _sizes(kernel, options), given.inputs(options.arguments)
+    inputs = given.inputs(options.arguments)
+    return Submission(kernel, _sizes(kernel, options), inputs, given.origins(options.arguments))
 
 
 def _sizes(kernel: xe.Kernel, options: "KernelOptions") -> xe.NDRange:
@@ -79,6 +90,31 @@ class _Given:
             such = " ".join(f"--arg {c.key}={_such_as(c)}" for c in missing)
             raise UsageError(f"the host code does not tell all that the kernel captures; write also {such}")
         return tuple(found)
+
+    def origins(self, texts: Sequence[str]) -> str:
+        """What is said of the captures that the texts do not give; empty where they give all.
+
+        The host code is read and not run: it tells sizes and numbers, and nothing of what is in arrays.
+        """
+        left = [c for c in self._captures if c.key not in self._by_name(texts) and c.kind != parameters.LOCAL]
+        filled = [c.key for c in left if self._is_filled(c)]
+        told = [c.key for c in left if c.key not in filled]
+        parts = []
+        if filled and not self._shapes_only:
+            parts.append(f"contents of {', '.join(filled)}: random, as the host code is not run")
+        if told:
+            parts.append(f"{', '.join(told)}: as the host code tells")
+        if not parts:
+            return ""
+        such = told[0] if self._shapes_only or not filled else filled[0]
+        example = f"--arg {such}={'FILE.npy' if such in filled else 'VALUE'}"
+        return f"{'; '.join(parts)}. {example} gives another; xeemu program runs the host code as well."
+
+    @staticmethod
+    def _is_filled(capture: Parameter) -> bool:
+        """Whether a capture has elements, of which the host code does not tell the contents."""
+        arrays = (parameters.ACCESSOR, parameters.POINTER, parameters.REDUCTION, parameters.STRUCT)
+        return capture.kind in arrays or isinstance(capture.type, types.Array)
 
     def _by_name(self, texts: Sequence[str]) -> dict[str, str]:
         names = [capture.key for capture in self._captures]

@@ -1,5 +1,6 @@
 """What a command line names: an example of the collection, or an example or a kernel of the user's own file."""
 
+import argparse
 import dataclasses
 import importlib
 import importlib.util
@@ -67,10 +68,38 @@ class Target:
     Attributes:
       example: the kernel with its launch; a bare kernel's has no reference.
       bare: whether it was a kernel alone.
+      origins: where arguments come from that the command line does not give; empty where it or the example gives all.
     """
 
     example: Example
     bare: bool
+    origins: str = ""
+
+
+def of_words(given: argparse.Namespace, shapes_only: bool = False) -> Target:
+    """What a parsed command line names, with the launch that it describes."""
+    return named(given, options(given, shapes_only))
+
+
+def named(given: argparse.Namespace, options: KernelOptions) -> Target:
+    """What a parsed command line names, launched as the options say."""
+    if given.name is None:
+        every = ", or write --all" if hasattr(given, "all") else ""
+        raise UsageError(f"name an example (xeemu kernels lists them) or path.py:NAME{every}")
+    return find(given.name, given.size, options)
+
+
+def options(given: argparse.Namespace, shapes_only: bool = False) -> KernelOptions:
+    """What a parsed command line says about the launch of a bare kernel."""
+    return KernelOptions(
+        given.global_size,
+        given.local_size,
+        tuple(given.arg),
+        tuple(given.static),
+        shapes_only,
+        given.options,
+        given.std,
+    )
 
 
 def find(name: str, size: Sequence[int] | None, options: KernelOptions) -> Target:
@@ -88,7 +117,8 @@ def find(name: str, size: Sequence[int] | None, options: KernelOptions) -> Targe
     if (submitted := _SYCL.fullmatch(name)) is not None:
         if size is not None:
             raise UsageError(f"{name} is a kernel, which has no --size: write --global and --local")
-        return Target(_bare(*submissions.launch(submitted[1], submitted[2] or "", options), {}), bare=True)
+        of = submissions.launch(submitted[1], submitted[2] or "", options)
+        return Target(_bare(of.kernel, of.nd_range, of.inputs, {}), bare=True, origins=of.origins)
     path, _, attribute = name.rpartition(":") if not name.endswith((".py", *_OPENCL)) else (name, "", "")
     if path.endswith(_OPENCL):
         return Target(_of_source(path, attribute, size, options), bare=True)

@@ -31,7 +31,7 @@ from xeemu.launching.preparation import traced_program
 from xeemu.launching.staged import Launched
 from xeemu.stepping import alone
 
-_MOST_STEPS = 2000
+MOST_STEPS = 2000
 
 
 @public.function
@@ -41,7 +41,7 @@ def inspect(
     *,
     device: str | Device = DEFAULT_DEVICE,
     group: int | Sequence[int] = 0,
-    most_steps: int = _MOST_STEPS,
+    most_steps: int = MOST_STEPS,
     max_iterations: int | None = None,
 ) -> Launched[Inspection]:
     """A kernel over an nd-range as a function that tells what one work-group does, line by line.
@@ -70,7 +70,7 @@ def inspect(
     modelled = checked_device(kernel, nd_range, device)
     most_turns = checked_iterations(max_iterations)
     if isinstance(most_steps, bool) or not isinstance(most_steps, int) or most_steps < 1:
-        raise KernelArgumentError(f"most_steps is {most_steps!r}; give a number of steps from 1, such as {_MOST_STEPS}")
+        raise KernelArgumentError(f"most_steps is {most_steps!r}; give a number of steps from 1, such as {MOST_STEPS}")
     options: dict[str, Any] = {"group": group, "most_steps": most_steps, "max_iterations": max_iterations}
 
     def told(call: Callable[..., Inspection]) -> Launched[Inspection]:

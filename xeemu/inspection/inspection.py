@@ -1,12 +1,14 @@
 """Inspection: the steps of one work-group, each with what its work-items hold and what is in its memories after it."""
 
 import dataclasses
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from xeemu.errors import KernelArgumentError
 from xeemu.inspection import page, text
 from xeemu.inspection.activity import Activity, by_line
 from xeemu.language import public
@@ -96,6 +98,37 @@ class Inspection:
     def activity(self) -> tuple[Activity, ...]:
         """Of each line that is carried out, in the order of the source, which lanes take part."""
         return by_line(self.steps, self.sub_group_size)
+
+    def to_text(self, *, items: Iterable[int | Sequence[int]] | None = None, lines: Iterable[int] | None = None) -> str:
+        """The steps as a table with a column for each work-item.
+
+        Args:
+          items: the work-items to tell of, by their linear local ids or their local ids per dimension; by default all,
+            of which the first ones are shown.
+          lines: the lines of the source to tell of; by default all.
+
+        Raises:
+          KernelArgumentError: there is no such work-item, or the work-group never came to such a line.
+        """
+        chosen = None if items is None else [self._linear(item) for item in items]
+        wanted = None if lines is None else set(lines)
+        if wanted is not None and (strange := wanted - {step.line for step in self.steps}):
+            came = ", ".join(map(str, sorted({step.line for step in self.steps})))
+            raise KernelArgumentError(
+                f"the work-group has no step at line {min(strange)}; it came to {f'lines {came}' if came else 'none'}"
+            )
+        return text.of_inspection(self, chosen, wanted)
+
+    def _linear(self, item: int | Sequence[int]) -> int:
+        ids = (item,) if isinstance(item, int) else tuple(item)
+        limits = (math.prod(self.local_size),) if len(ids) == 1 else self.local_size
+        if len(ids) != len(limits) or not all(0 <= n < most for n, most in zip(ids, limits, strict=True)):
+            several = f", or a tuple below {self.local_size}" if len(self.local_size) > 1 else ""
+            raise KernelArgumentError(
+                f"there is no work-item {text.id_of(ids)} in the work-group; give a number from 0 to "
+                f"{math.prod(self.local_size) - 1}{several}"
+            )
+        return int(np.ravel_multi_index(ids, limits))
 
     def __str__(self) -> str:
         return text.of_inspection(self)

@@ -1,7 +1,7 @@
 """Text: an inspection as a table, a row for each value and access of a step, a column for each work-item."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,14 +22,25 @@ Row = tuple[str, list[str]]
 """What it is, and a cell for each work-item or element."""
 
 
-def of_inspection(inspection: "Inspection") -> str:
-    """The table of all steps, of the first ones where there are many."""
+def of_inspection(
+    inspection: "Inspection", items: Sequence[int] | None = None, lines: Collection[int] | None = None
+) -> str:
+    """The table of all steps, of the first ones where there are many.
+
+    Args:
+      inspection: the steps.
+      items: the work-items to tell of, by their linear local ids; None for all.
+      lines: the lines to tell of; None for all.
+    """
     group, steps = id_of(inspection.group), counted(len(inspection.steps), "step")
     head = f"{inspection.kernel}, work-group {group} of {sizes(inspection)}: {steps}"
-    shown = inspection.steps[:_MOST_STEPS]
-    left = len(inspection.steps) - len(shown)
+    if items is not None:
+        head += f"; of {plural(len(items), 'work-item')} {', '.join(map(str, items))}"
+    told = [step for step in inspection.steps if lines is None or step.line in lines]
+    shown = told[:_MOST_STEPS]
+    left = len(told) - len(shown)
     more = [f"... and {counted(left, 'step')} more: inspection.steps, inspection.at(line)"] if left else []
-    return "\n".join([head, *map(of_step, shown), *more])
+    return "\n".join([head, *(of_step(step, items) for step in shown), *more])
 
 
 def sizes(inspection: "Inspection") -> str:
@@ -44,10 +55,12 @@ def id_of(ids: Sequence[int]) -> str:
     return str(ids[0]) if len(ids) == 1 else f"({', '.join(map(str, ids))})"
 
 
-def of_step(step: "Step") -> str:
-    """The line, and under it what each work-item held and did, and the memories that it has changed."""
+def of_step(step: "Step", chosen: Sequence[int] | None = None) -> str:
+    """The line, and under it what each work-item, or some, held and did, and the memories that it has changed."""
     lines = [f"{step.number:>4}  {place(step)}: {step.source}{_apart(step)}"]
     items = rows(step)
+    if chosen is not None:
+        items = [(label, [cells[k] for k in chosen]) for label, cells in items]
     width = max((len(cell) for _, cells in items for cell in cells[:_MOST_COLUMNS]), default=1)
     lines += [_line(row, width) for row in items]
     for name in step.changed:
