@@ -77,7 +77,7 @@ def test_constants_of_a_file_are_made_smaller_in_their_lines(tmp_path):
     ],
 )
 def test_what_is_a_program(text, reason):
-    assert program_survey.unfit(text, program_survey.Facts("a/b", ())) == reason
+    assert program_survey.unfit(text, program_survey.Plan("a/b", ())) == reason
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from xeemu.frontends import refusals, tree, types
-from xeemu.frontends.cplusplus import expressions
 from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.cplusplus.lvalues import address, dereferenced, through, unnamed
 from xeemu.frontends.cplusplus.records import is_reference
@@ -22,7 +21,7 @@ def variables(body: Body, cursor: Cursor) -> Iterator[Variable]:
     """The object that the names are parts of, or a pointer to it."""
     place = body.at(cursor)
     *names, first = clang.children(cursor)
-    value = expressions.read(body, first)
+    value = body.read(first)
     reference = is_reference(cursor.type)
     made = unnamed("<value>", address(value) if reference else value)
     yield made

@@ -7,15 +7,32 @@ from xeemu.frontends import refusals
 from xeemu.frontends.cplusplus.closures import THIS, Closure, Site, site
 from xeemu.frontends.cplusplus.lvalues import dereferenced, member
 from xeemu.frontends.cplusplus.options import is_header
-from xeemu.frontends.cplusplus.records import Records
+from xeemu.frontends.cplusplus.records import Records, is_reference
 from xeemu.frontends.functions import Function
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
-from xeemu.frontends.tree import Expression, SourceLocation, Variable
-from xeemu.frontends.types import Type
+from xeemu.frontends.tree import Block, Expression, SourceLocation, Variable
+from xeemu.frontends.types import Record, Type
 
 NOWHERE = SourceLocation("", 0, 0)
 """The place of what is written in our own headers: it has that of the call in the user's file."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Readers:
+    """What reads the parts of a function, each of which may stand in the others.
+
+    Attributes:
+      expression: an expression.
+      block: statements in braces.
+      of_items: an object that a constructor makes of some expressions; None if there is no such constructor.
+      without_arguments: an object that a constructor makes of nothing; None if there is no such constructor.
+    """
+
+    expression: "Callable[[Body, Cursor], Expression]"
+    block: "Callable[[Body, Cursor], Block]"
+    of_items: "Callable[[Body, list[Cursor], Record, SourceLocation], Expression | None]"
+    without_arguments: "Callable[[Body, Cursor, Record], Expression | None]"
 
 
 @dataclasses.dataclass(eq=False)
@@ -28,6 +45,7 @@ class Body:
       method: the same of a method of an object that is given as an expression.
       outer: a variable of namespace scope, or static.
       files: the names of the unit's files.
+      readers: what reads its parts.
       this: the object whose method it is, as an lvalue.
       closure: the captures of a lambda whose call operator it is.
       reference: True if the function gives a reference.
@@ -42,6 +60,7 @@ class Body:
     method: Callable[[Cursor, Expression], Function | None]
     outer: Callable[[Cursor], Variable | None]
     files: dict[int | None, str]
+    readers: Readers
     this: Expression | None = None
     closure: Closure | None = None
     reference: bool = False
@@ -59,9 +78,20 @@ class Body:
             self.place = NOWHERE
         return self.place
 
+    def read(self, cursor: Cursor) -> Expression:
+        """An expression of it."""
+        return self.readers.expression(self, cursor)
+
     def type(self, cursor: Cursor) -> Type:
         """A cursor's type."""
         return self.records.of(cursor, clang.place(cursor, self.files))
+
+    def type_of(self, cursor: Cursor) -> Type:
+        """The type of an expression, references followed."""
+        of = cursor.type.get_canonical()
+        if is_reference(of):
+            of = of.get_pointee()
+        return self.records.type(of, cursor, self.at(cursor))
 
     def declare(self, cursor: Cursor) -> Variable:
         """A variable of the function, without its first value."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from xeemu.frontends import refusals, tree, types
-from xeemu.frontends.cplusplus import calls, copies, expressions, initializers, objects, statements
+from xeemu.frontends.cplusplus import arguments, copies, initializers, objects, substitution
 from xeemu.frontends.cplusplus.bases import base_name
 from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.cplusplus.lvalues import converted
@@ -18,7 +18,7 @@ _EMPTY = ("INIT_LIST_EXPR", "UNEXPOSED_EXPR", "ParenListExpr", "TYPE_REF")
 
 def called(body: Body, cursor: Cursor, callee: Cursor, place: SourceLocation) -> Expression:
     """An object that is made, or an array of them."""
-    return _repeated(expressions.type_of(body, cursor), lambda of: _called(body, cursor, callee, of, place), place)
+    return _repeated(body.type_of(cursor), lambda of: _called(body, cursor, callee, of, place), place)
 
 
 def _repeated(of: Type, made: Callable[[Type], Expression], place: SourceLocation) -> Expression:
@@ -31,7 +31,7 @@ def _repeated(of: Type, made: Callable[[Type], Expression], place: SourceLocatio
 def _called(body: Body, cursor: Cursor, callee: Cursor, of: Type, place: SourceLocation) -> Expression:
     given = list(cursor.get_arguments())
     if is_implicit(callee) and (callee.is_copy_constructor() or callee.is_move_constructor()):
-        value = converted(expressions.read(body, given[0]), of)
+        value = converted(body.read(given[0]), of)
         if callee.is_copy_constructor():
             return copies.copied(body, value, callee.semantic_parent.type)
         return copies.moved(body, value)
@@ -45,9 +45,9 @@ def _called(body: Body, cursor: Cursor, callee: Cursor, of: Type, place: SourceL
 def _made(body: Body, given: list[Cursor], callee: Cursor, of: Type, place: SourceLocation) -> Expression:
     function = body.function(callee)
     parameters = list(callee.type.get_canonical().argument_types())
-    given = [*given, *(calls.default(callee, k, body) for k in range(len(given), len(parameters)))]
-    arguments = calls.given_to(body, given, parameters, callee)
-    return calls.called(str(of), of, place, arguments, function)
+    given = [*given, *(arguments.default(callee, k, body) for k in range(len(given), len(parameters)))]
+    taken = arguments.given_to(body, given, parameters, callee)
+    return substitution.called(str(of), of, place, taken, function)
 
 
 def _inherited(body: Body, callee: Cursor, place: SourceLocation) -> Cursor | None:
@@ -185,16 +185,13 @@ def block(body: Body, cursor: Cursor, of: Type) -> tree.Block:
     assert isinstance(of, types.Record)
     parts = list(cursor.get_children())
     delegated = _delegated(cursor, parts)
-    if delegated is not None:
-        value = expressions.read(body, delegated)
-    else:
-        value = _members(body, cursor, of, dict(_initialized(parts)))
+    value = _members(body, cursor, of, dict(_initialized(parts))) if delegated is None else body.read(delegated)
     made = tree.Variable("<this>", of, "private", place, lambda: value)
     body.this = tree.Name(of, place, made)
     inner = next(c for c in parts if clang.kind(c) == "COMPOUND_STMT")
     if not clang.children(inner):
         return tree.Block(place, (tree.Return(place, value),))
-    rest = statements.block(body, inner).statements
+    rest = body.readers.block(body, inner).statements
     end = tree.Return(place, tree.Name(of, place, made))
     return tree.Block(place, (tree.Declaration(place, (made,)), *rest, end))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from xeemu.frontends import refusals, tree, types
 from xeemu.frontends.callees import COPY, MOVE
-from xeemu.frontends.cplusplus import calls
+from xeemu.frontends.cplusplus import substitution
 from xeemu.frontends.cplusplus.bases import base_name
 from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.cplusplus.lvalues import address, dereferenced, is_lvalue, is_simple, lvalue, member
@@ -112,7 +112,7 @@ def _made(body: Body, source: Expression, of: Any, own: bool = True) -> Expressi
         what = f"a copy of an object that holds a {of.spelling}, whose copy constructor the parser does not tell"
         raise refusals.at(place, f"{what}; write a copy constructor of the class that holds it")
     if written is not None:
-        return calls.called(str(to), to, place, [address(source)], body.function(written))
+        return substitution.called(str(to), to, place, [address(source)], body.function(written))
     parts = dict(_parts(body, of))
     items = []
     for f in to.fields:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from xeemu.frontends import refusals, tree, types
-from xeemu.frontends.cplusplus import calls, closures, heap, initializers, lvalues, statements
+from xeemu.frontends.cplusplus import calls, closures, copies, heap, initializers, lvalues
 from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.cplusplus.closures import constant
 from xeemu.frontends.cplusplus.lvalues import (
@@ -33,14 +33,6 @@ def read(body: Body, cursor: Cursor) -> Expression:
     if reader is None:
         raise refusals.at(body.at(cursor), _other(clang.kind(cursor)))
     return reader(body, cursor)
-
-
-def type_of(body: Body, cursor: Cursor) -> Type:
-    """The type of an expression, references followed."""
-    of = cursor.type.get_canonical()
-    if is_reference(of):
-        of = of.get_pointee()
-    return body.records.type(of, cursor, body.at(cursor))
 
 
 def _other(kind: str) -> str:
@@ -168,7 +160,7 @@ def _unary(body: Body, cursor: Cursor) -> Expression:
         case "__extension__":
             return operand
         case "+" | "-" | "~" | "!":
-            return tree.Unary(type_of(body, cursor), place, op, operand)
+            return tree.Unary(body.type_of(cursor), place, op, operand)
     raise refusals.at(place, f"the operator {op or 'of one compiler'}; write it otherwise")
 
 
@@ -181,21 +173,21 @@ def _binary(body: Body, cursor: Cursor) -> Expression:
         return tree.Assignment(target.type, place, op[:-1], target, value)
     if op in (".*", "->*", "<=>", ""):
         raise refusals.at(place, f"the operator {op or 'of one compiler'}; write it otherwise")
-    of = right.type if op == "," else type_of(body, cursor)
+    of = right.type if op == "," else body.type_of(cursor)
     if isinstance(of, types.Array):  # libclang's type of a sum with a parameter that is declared as an array
         of = next((side.type for side in (left, right) if isinstance(side.type, types.Pointer)), of)
     return tree.Binary(of, place, op, left, right)
 
 
 def _choice(body: Body, cursor: Cursor) -> Expression:
-    place, of = body.at(cursor), type_of(body, cursor)
+    place, of = body.at(cursor), body.type_of(cursor)
     condition, then, otherwise = (read(body, c) for c in clang.children(cursor))
     sides = (converted(then, of), converted(otherwise, of))
     return tree.Choice(of, place, condition, *sides)
 
 
 def _subscript(body: Body, cursor: Cursor) -> Expression:
-    place, of = body.at(cursor), type_of(body, cursor)
+    place, of = body.at(cursor), body.type_of(cursor)
     base, index = (read(body, c) for c in clang.children(cursor))
     if isinstance(base.type, types.Scalar):  # `2[a]`
         base, index = index, base
@@ -209,8 +201,8 @@ def _cast(body: Body, cursor: Cursor) -> Expression:
     place = body.at(cursor)
     inner = clang.children(cursor)[-1]
     if is_reference(cursor.type):
-        return _as_base(lvalue(read(body, inner)), type_of(body, cursor))
-    of = type_of(body, cursor)
+        return _as_base(lvalue(read(body, inner)), body.type_of(cursor))
+    of = body.type_of(cursor)
     if clang.kind(inner) == "INIT_LIST_EXPR":
         return initializers.of_type(body, inner, of)
     value = read(body, inner)
@@ -225,7 +217,7 @@ def _as_base(value: Expression, of: Type) -> Expression:
 
 
 def _list(body: Body, cursor: Cursor) -> Expression:
-    of = type_of(body, cursor)
+    of = body.type_of(cursor)
     if isinstance(of, types.Record | types.Array | types.Vector):
         return initializers.listed(body, cursor, of)
     parts = clang.children(cursor)
@@ -246,8 +238,6 @@ def _lambda(body: Body, cursor: Cursor) -> Expression:
 
 def _held(body: Body, value: Expression, capture: closures.Capture) -> Expression:
     """A copy that a lambda has."""
-    from xeemu.frontends.cplusplus import copies
-
     of = capture.cursor.type
     if is_lvalue(value) and isinstance(value.type, types.Record) and capture.name != "this" and not is_reference(of):
         return copies.copied(body, value, of)
@@ -275,8 +265,8 @@ def _unexposed(body: Body, cursor: Cursor) -> Expression:
     """What libclang has no kind for: conversions, temporaries, default arguments, values without one."""
     parts = clang.children(cursor)
     if not parts:
-        return zero(type_of(body, cursor), body.at(cursor))
-    of = type_of(body, cursor)
+        return zero(body.type_of(cursor), body.at(cursor))
+    of = body.type_of(cursor)
     if isinstance(of, types.Array) and len(parts) == 2:  # a copy: of the array, and how each element is made
         return copied(read(body, parts[0]))
     value = read(body, parts[-1])
@@ -311,8 +301,8 @@ def _swizzled(body: Body, cursor: Cursor, value: Expression, of: Type) -> Expres
 
 def _braced(body: Body, cursor: Cursor) -> Expression:
     """`({ ... })`: statements, of which the last one's value is that of the whole."""
-    place, of = body.at(cursor), type_of(body, cursor)
-    return tree.Braced(of, place, statements.block(body, clang.children(cursor)[-1]))
+    place, of = body.at(cursor), body.type_of(cursor)
+    return tree.Braced(of, place, body.readers.block(body, clang.children(cursor)[-1]))
 
 
 def _as_class(body: Body, cursor: Cursor) -> Expression:

@@ -9,7 +9,7 @@ import linecache
 import re
 
 from xeemu.frontends import callees, refusals, tree, types
-from xeemu.frontends.cplusplus import expressions, initializers
+from xeemu.frontends.cplusplus import initializers
 from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
@@ -32,10 +32,10 @@ def new(body: Body, cursor: Cursor) -> Expression:
     before, parts = parts[:given], parts[given:]
     sizes = _count_of_sizes(words[behind:])
     parts = parts[max(sizes - 1, 0) :]  # the type's own sizes stand before the number of its elements
-    count = expressions.read(body, parts.pop(0)) if array and parts else number(types.INT, place, 1)
+    count = body.read(parts.pop(0)) if array and parts else number(types.INT, place, 1)
     zeroed = (number(types.INT, place, 1),) if array and _is_initialised(words[behind:]) else ()
     made: Expression = tree.Call(of, place, "new", (count, *zeroed), None)
-    at = expressions.read(body, before[0]) if len(before) == 1 else None
+    at = body.read(before[0]) if len(before) == 1 else None
     if at is not None and isinstance(at.type, types.Pointer):
         made = tree.Cast(of, place, at)
     first = parts[-1] if parts else None
@@ -111,7 +111,7 @@ def late(body: Body, cursor: Cursor, of: types.Type) -> Expression:
         raise refusals.at(place, f"{what}; write one of all elements, or a std::vector")
     first = clang.initializer(cursor)
     sizes = [c for c in clang.children(cursor) if first is None or c != first]  # the innermost one first
-    count = expressions.read(body, sizes[-1])
+    count = body.read(sizes[-1])
     made = tree.Call(of, place, callees.SIZED_LATE, (count,), None)
     value = initializers.by_class(body, element, of.pointee)
     return made if value is None else _repeated(made, count, value)
@@ -162,7 +162,7 @@ def _is_initialised(words: list[str]) -> bool:
 
 def delete(body: Body, cursor: Cursor) -> Expression:
     place = body.at(cursor)
-    pointer = expressions.read(body, clang.children(cursor)[-1])
+    pointer = body.read(clang.children(cursor)[-1])
     return tree.Call(types.VOID, place, "delete", (pointer,), None)
 
 
@@ -171,5 +171,5 @@ def throw(body: Body, cursor: Cursor) -> Expression:
     place = body.at(cursor)
     words = " ".join(t.spelling for t in cursor.get_tokens())
     text = tree.Text(types.Array(types.CHAR, len(words) + 1), place, words)
-    given = [expressions.read(body, c) for c in clang.children(cursor)]
+    given = [body.read(c) for c in clang.children(cursor)]
     return tree.Call(types.VOID, place, "throw", (text, *given), None)

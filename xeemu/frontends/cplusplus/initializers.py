@@ -3,7 +3,7 @@
 from typing import Any
 
 from xeemu.frontends import tree, types
-from xeemu.frontends.cplusplus import constructors, expressions, objects
+from xeemu.frontends.cplusplus import copies, objects
 from xeemu.frontends.cplusplus.bases import base_name
 from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.cplusplus.lvalues import address, converted, copied, is_lvalue
@@ -20,7 +20,7 @@ def value(body: Body, cursor: Cursor, declared: Cursor) -> Expression:
     of = body.type(declared)
     if is_reference(declared.type):
         assert isinstance(of, types.Pointer)
-        return address(expressions.read(body, cursor), of)
+        return address(body.read(cursor), of)
     return of_type(body, cursor, of)
 
 
@@ -28,7 +28,7 @@ def of_type(body: Body, cursor: Cursor, of: Type) -> Expression:
     """The first value of something of a type, as an expression or a list in braces."""
     if clang.kind(cursor) == "INIT_LIST_EXPR" and isinstance(of, types.Record | types.Array | types.Vector):
         return listed(body, cursor, of)
-    read = expressions.read(body, cursor)
+    read = body.read(cursor)
     if isinstance(of, types.Array) and isinstance(read, tree.Text):
         codes = [*read.value.encode("latin-1", "replace"), 0][: of.count]
         return tree.Initializer(of, read.place, tuple(number(of.element, read.place, c) for c in codes))
@@ -39,10 +39,10 @@ def listed(body: Body, cursor: Cursor, of: Type) -> Expression:
     """A list in braces; what it leaves out has its default."""
     place = body.at(cursor)
     parts = clang.children(cursor)
-    if len(parts) == 1 and isinstance(of, types.Record) and expressions.type_of(body, parts[0]) == of:
-        return expressions.read(body, parts[0])
+    if len(parts) == 1 and isinstance(of, types.Record) and body.type_of(parts[0]) == of:
+        return body.read(parts[0])
     if isinstance(of, types.Vector):
-        return tree.Initializer(of, place, tuple(expressions.read(body, c) for c in parts))
+        return tree.Initializer(of, place, tuple(body.read(c) for c in parts))
     made = _constructed(body, parts, of, place) if isinstance(of, types.Record) else None
     if made is not None:
         return made
@@ -53,9 +53,9 @@ def listed(body: Body, cursor: Cursor, of: Type) -> Expression:
 def _constructed(body: Body, parts: list[Cursor], of: types.Record, place: SourceLocation) -> Expression | None:
     """An object by a constructor of its class; None where that has none of its own."""
     if parts:
-        return constructors.of_items(body, parts, of, place)
+        return body.readers.of_items(body, parts, of, place)
     declaration = body.records.declared.get(of)
-    return None if declaration is None else constructors.without_arguments(body, declaration, of)
+    return None if declaration is None else body.readers.without_arguments(body, declaration, of)
 
 
 def _filled(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: SourceLocation) -> Expression:
@@ -118,25 +118,19 @@ def _designated(cursor: Cursor) -> str:
 
 
 def _next(body: Body, left: list[Cursor], of: Type, cursor: Cursor, place: SourceLocation) -> Expression:
-    from xeemu.frontends.cplusplus import copies
-
     first = left[0]
     if _designated(first):
         left.pop(0)
         return of_type(body, clang.children(first)[-1], of)
     aggregate = isinstance(of, types.Array | types.Record)
-    own = expressions.type_of(body, first) if aggregate and clang.kind(first) != "INIT_LIST_EXPR" else of
-    made = constructors.of_items(body, [first], of, place) if isinstance(of, types.Record) and own != of else None
+    own = body.type_of(first) if aggregate and clang.kind(first) != "INIT_LIST_EXPR" else of
+    made = body.readers.of_items(body, [first], of, place) if isinstance(of, types.Record) and own != of else None
     if made is not None:
         left.pop(0)
         return made
     if aggregate and _is_of_part(own, of):  # its braces are left out
         return _filled(body, left, of, first, place)
-    if (
-        isinstance(of, types.Vector)
-        and len(left) >= of.count
-        and isinstance(expressions.type_of(body, first), types.Scalar)
-    ):
+    if isinstance(of, types.Vector) and len(left) >= of.count and isinstance(body.type_of(first), types.Scalar):
         taken, left[:] = left[: of.count], left[of.count :]
         return tree.Initializer(of, place, tuple(of_type(body, c, of.element) for c in taken))
     made = of_type(body, left.pop(0), of)
@@ -176,7 +170,7 @@ def by_class(body: Body, of: Any, inner: Type) -> Expression | None:
         return None if element is None else tree.Initializer(inner, body.place, (element,) * inner.count)
     if not isinstance(inner, types.Record) or inner.union:
         return None
-    made = constructors.without_arguments(body, of.get_declaration(), inner)
+    made = body.readers.without_arguments(body, of.get_declaration(), inner)
     if made is not None:
         return made
     found: dict[str, Expression] = {}

@@ -5,8 +5,16 @@ from typing import Any
 
 from xeemu.errors import KernelError
 from xeemu.frontends import tree, types
-from xeemu.frontends.cplusplus import closures, constructors, initializers, specializations, statements, substitution
-from xeemu.frontends.cplusplus.bodies import NOWHERE, Body
+from xeemu.frontends.cplusplus import (
+    closures,
+    constructors,
+    expressions,
+    initializers,
+    specializations,
+    statements,
+    substitution,
+)
+from xeemu.frontends.cplusplus.bodies import NOWHERE, Body, Readers
 from xeemu.frontends.cplusplus.options import is_header
 from xeemu.frontends.cplusplus.records import Records, is_reference
 from xeemu.frontends.functions import Function
@@ -15,6 +23,8 @@ from xeemu.frontends.parsing.clang import Cursor
 from xeemu.frontends.tree import Expression, SourceLocation, Variable
 
 FUNCTIONS = ("FUNCTION_DECL", "CXX_METHOD", "CONVERSION_FUNCTION", "CONSTRUCTOR")
+
+_READERS = Readers(expressions.read, statements.block, constructors.of_items, constructors.without_arguments)
 
 
 class Instances:
@@ -131,7 +141,7 @@ class Instances:
 
     def body_outside(self, place: SourceLocation) -> Body:
         """The state of reading what is in no function."""
-        return Body(self.records, self.function, self.method, self.outer, self.files, place=place)
+        return Body(self.records, self.function, self.method, self.outer, self.files, _READERS, place=place)
 
 
 def _named(cursor: Cursor) -> str:

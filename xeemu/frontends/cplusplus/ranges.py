@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Callable
 
 from xeemu.frontends import refusals, tree, types
-from xeemu.frontends.cplusplus import bindings, expressions, initializers, iterators
+from xeemu.frontends.cplusplus import bindings, initializers, iterators
 from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.cplusplus.lvalues import address, dereferenced, is_lvalue, is_simple, unnamed
 from xeemu.frontends.parsing import clang
@@ -50,7 +50,7 @@ def loop(body: Body, cursor: Cursor, statement: _Reader) -> Statement:
     *head, declared, over, repeated = clang.children(cursor)
     before = tuple(statement(body, c) for c in head)
     items = _listed(over)
-    if items and isinstance(expressions.type_of(body, items[0]), types.Pointer):
+    if items and isinstance(body.type_of(items[0]), types.Pointer):
         parts = tuple(_once(body, declared, item, repeated, statement) for item in items)
         return tree.Block(place, (*before, *parts))
     extent = _extent(body, declared, over)
@@ -136,7 +136,7 @@ def _extent(body: Body, declared: Cursor, over: Cursor) -> _Extent | _Iterators:
     items = _listed(over)
     if items is not None:
         return _of_list(body, over, items, place)
-    value = expressions.read(body, over)
+    value = body.read(over)
     if is_simple(value):
         return _of(body, value, declared)
     kept = unnamed("<range>", address(value) if is_lvalue(value) else value)
@@ -147,7 +147,7 @@ def _extent(body: Body, declared: Cursor, over: Cursor) -> _Extent | _Iterators:
 
 def _of_list(body: Body, over: Cursor, items: list[Cursor], place: SourceLocation) -> _Extent:
     """A list in braces, as an array."""
-    values = [expressions.read(body, item) for item in items]
+    values = [body.read(item) for item in items]
     of = types.Array(values[0].type, len(values))
     kept = Variable("<list>", of, "private", place, lambda: tree.Initializer(of, place, tuple(values)))
     before = tree.Declaration(place, (kept,))
@@ -185,7 +185,7 @@ def _of_methods(body: Body, source: Expression, begin: Cursor) -> _Extent | _Ite
     for part in begin.walk_preorder():
         if clang.kind(part) == "DECL_REF_EXPR" and part.spelling.startswith("__range"):
             body.given[clang.key(part.referenced)] = source
-    first = expressions.read(body, begin)
+    first = body.read(begin)
     end = _end(body, source, begin)
     if isinstance(first.type, types.Record) and end is not None and end.type == first.type:
         begun, ended = unnamed("<begin>", first), unnamed("<end>", end)

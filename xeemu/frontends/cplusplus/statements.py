@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Callable
 
 from xeemu.frontends import refusals, tree, types
-from xeemu.frontends.cplusplus import bindings, calls, copies, expressions, heap, initializers, ranges
+from xeemu.frontends.cplusplus import bindings, calls, copies, heap, initializers, ranges
 from xeemu.frontends.cplusplus.bodies import Body
 from xeemu.frontends.cplusplus.lvalues import address
 from xeemu.frontends.cplusplus.records import is_reference
@@ -28,7 +28,7 @@ def read(body: Body, cursor: Cursor) -> Statement:
     if kind in _REFUSED:
         raise refusals.at(body.at(cursor), _REFUSED[kind])
     place = body.at(cursor)
-    return tree.Evaluate(place, expressions.read(body, cursor))
+    return tree.Evaluate(place, body.read(cursor))
 
 
 def block(body: Body, cursor: Cursor) -> tree.Block:
@@ -101,7 +101,7 @@ def _if(body: Body, cursor: Cursor) -> Statement:
     if known is not None:  # the other side of `if constexpr` may be no C++
         taken = [then] if known else otherwise
         return tree.Block(place, (*before, *(read(body, c) for c in taken)))
-    tested = expressions.read(body, condition)
+    tested = body.read(condition)
     made = tree.If(place, tested, read(body, then), read(body, otherwise[0]) if otherwise else None)
     return tree.Block(place, (*before, made)) if before else made
 
@@ -124,8 +124,8 @@ def _for(body: Body, cursor: Cursor) -> Statement:
     *head, repeated = clang.children(cursor)
     first, condition, step = _head(cursor, head)
     start = None if first is None else read(body, first)
-    tested = None if condition is None else expressions.read(body, condition)
-    last = None if step is None else expressions.read(body, step)
+    tested = None if condition is None else body.read(condition)
+    last = None if step is None else body.read(step)
     return tree.Loop(place, start, tested, last, read(body, repeated))
 
 
@@ -168,7 +168,7 @@ def _range_for(body: Body, cursor: Cursor) -> Statement:
 def _while(body: Body, cursor: Cursor) -> Statement:
     place = body.at(cursor)
     before, (condition, repeated) = _prepared(body, cursor)
-    tested = expressions.read(body, condition)
+    tested = body.read(condition)
     inner = read(body, repeated)
     if not before:
         return tree.Loop(place, None, tested, None, inner)
@@ -180,13 +180,13 @@ def _do(body: Body, cursor: Cursor) -> Statement:
     place = body.at(cursor)
     repeated, condition = clang.children(cursor)
     inner = read(body, repeated)
-    return tree.Loop(place, None, expressions.read(body, condition), None, inner, after=True)
+    return tree.Loop(place, None, body.read(condition), None, inner, after=True)
 
 
 def _switch(body: Body, cursor: Cursor) -> Statement:
     place = body.at(cursor)
     before, (value, inner) = _prepared(body, cursor)
-    chosen = expressions.read(body, value)
+    chosen = body.read(value)
     cases = switches.Cases()
     _case(body, inner, cases)
     return cases.switch(place, chosen, *before)
@@ -212,7 +212,7 @@ def _return(body: Body, cursor: Cursor) -> Statement:
     if not given:
         return tree.Return(place, None)
     elided = None if body.reference else _elided(body, given[0])
-    value = expressions.read(body, given[0] if elided is None else elided)
+    value = body.read(given[0] if elided is None else elided)
     return tree.Return(place, address(value) if body.reference else value)
 
 

@@ -7,11 +7,15 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from xeemu.frontends import callees, tree, types
+from xeemu.frontends import callees, refusals, tree, types
 from xeemu.frontends.cplusplus.bodies import NOWHERE
 from xeemu.frontends.cplusplus.lvalues import address, converted, dereferenced, is_simple, member, subscript, temporary
 from xeemu.frontends.functions import Function
+from xeemu.frontends.parsing import substitutes
 from xeemu.frontends.tree import Expression, SourceLocation, Statement, Variable
+
+_KEPT = ("launch", "launch_task", "kernel_body", "task_body")
+"""Functions of our headers of which a call stays one: the host's code says there what it submits."""
 
 _MOST_NODES = 64
 _PARTS: dict[type, tuple[str, ...]] = {
@@ -25,6 +29,26 @@ _PARTS: dict[type, tuple[str, ...]] = {
     tree.Member: ("base",),
     tree.Swizzle: ("base",),
 }
+
+
+def called(
+    name: str, of: types.Type, place: SourceLocation, arguments: list[Expression], function: Function | None
+) -> Expression:
+    """A call; one of a function of our headers that is one expression is that expression."""
+    if function is None and name.startswith("__builtin_"):
+        return substitutes.call(name, of, place, tuple(arguments))
+    if function is not None and function.place == NOWHERE and name not in _KEPT:
+        expanded = _expanded(name, function, arguments, place)
+        if expanded is not None:
+            return expanded
+    return tree.Call(of, place, name, tuple(arguments), function)
+
+
+def _expanded(name: str, function: Function, arguments: list[Expression], place: SourceLocation) -> Expression | None:
+    try:
+        return expanded(function, arguments, place)
+    except refusals.Unplaced as error:
+        raise refusals.at(place, f"{name}: {error}") from None
 
 
 def expanded(function: Function, arguments: list[Expression], place: SourceLocation) -> Expression | None:

@@ -11,10 +11,8 @@ from xeemu.frontends.types import Pointer, Type
 Run: TypeAlias = Callable[[Frame], Any]
 
 
-def tried(machine: Machine, node: tree.Try) -> Run:
-    """A block whose exceptions are caught by the first handler that takes them."""
-    from xeemu.frontends.hosting.statements import statement
-
+def tried(machine: Machine, node: tree.Try, statement: Callable[[Machine, tree.Statement], Run]) -> Run:
+    """A block whose exceptions are caught by the first handler that takes them; `statement` carries out blocks."""
     block = statement(machine, node.block)
     if not machine.strict:
         return block

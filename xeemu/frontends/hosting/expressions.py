@@ -194,15 +194,6 @@ def _with_pointer(machine: Machine, op: str, a: Type, b: Type) -> scalars.Operat
     return lambda p, x: UNKNOWN if p is UNKNOWN else (p[0], p[1] + after(x) * sign)
 
 
-def distance(machine: Machine, node: Expression) -> Value:
-    """How far an index leads."""
-    index = value(machine, node)
-    if not scalars.wraps(node.type):
-        return index
-    signed = scalars.distance(node.type)
-    return lambda frame: signed(index(frame))
-
-
 def _step_of(of: Type) -> int:
     return layouts.size(of.pointee if isinstance(of, Pointer) else of.element)  # type: ignore[union-attr]
 
@@ -353,9 +344,7 @@ def _swizzle(machine: Machine, node: tree.Swizzle) -> Value:
 
 
 def _braced(machine: Machine, node: tree.Braced) -> Value:
-    from xeemu.frontends.hosting import statements
-
-    return statements.braced(machine, node.block, value)
+    return machine.rules.braced(machine, node.block, value)
 
 
 # --- Calls ---

@@ -27,7 +27,7 @@ from xeemu.frontends.hosting.memories import (
 )
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.hosting.words import Words
-from xeemu.frontends.tree import SourceLocation, Variable
+from xeemu.frontends.tree import Expression, SourceLocation, Variable
 from xeemu.frontends.types import Type
 
 Frame: TypeAlias = dict[Any, Any]
@@ -78,6 +78,21 @@ class Exhausted(Exception):
     """The program has taken as many steps as it may."""
 
 
+@dataclasses.dataclass(frozen=True)
+class Rules:
+    """What carries out the parts of a program, each of which may stand in the others.
+
+    Attributes:
+      value: makes of an expression what computes it.
+      braced: makes of statements in an expression what carries them out, and then the last one's value or place.
+      body: makes of a function what carries it out.
+    """
+
+    value: "Callable[[Machine, Expression], Value]"
+    braced: "Callable[[Machine, tree.Block, Callable[[Machine, Expression], Value]], Value]"
+    body: "Callable[[Machine, Function], Value]"
+
+
 @dataclasses.dataclass(eq=False)
 class Machine:
     """The state of a program of the host.
@@ -96,6 +111,7 @@ class Machine:
       limit: how many there may be till the end of a loop.
       quiet: True if nothing is to be submitted.
       most: how many there may be.
+      rules: what carries out expressions, statements and functions.
       output: what is printed.
       discarded: where contents of a memory have been discarded last, as by an accessor of `no_init`.
       shared: memories that host and device, or the device alone, can access.
@@ -119,6 +135,7 @@ class Machine:
     submit: Callable[["Machine", Function, Address], None]
     intrinsic: Callable[["Machine", tree.Call], Callable[..., Any]]
     most: int
+    rules: Rules
     compiled: dict[Any, Any] = dataclasses.field(default_factory=dict)
     statics: dict[Variable, Memory] = dataclasses.field(default_factory=dict)
     named: dict[str, tuple[Type, Memory]] = dataclasses.field(default_factory=dict)
@@ -141,7 +158,6 @@ class Machine:
     handled: list[Thrown] = dataclasses.field(default_factory=list)
     exceptions: list[Thrown] = dataclasses.field(default_factory=list)
     trying: list[Sequence[tree.Handler]] = dataclasses.field(default_factory=list)
-    body: Callable[["Machine", Function], Callable[[Frame], Any]] = dataclasses.field(default=lambda *_: lambda _: None)
     commands: Any = None
     shared: list[Words] = dataclasses.field(default_factory=list)
     random: Any = 1
@@ -235,7 +251,7 @@ class Machine:
         self.stack.append((function, frame))
         here = self.place
         try:
-            self.body(self, function)(frame)
+            self.rules.body(self, function)(frame)
         finally:
             self.stack.pop()
         self.place = here  # after an error it is where that happened

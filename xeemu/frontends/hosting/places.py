@@ -3,7 +3,7 @@
 from typing import Any
 
 from xeemu.frontends import tree, types
-from xeemu.frontends.hosting import layouts
+from xeemu.frontends.hosting import layouts, scalars
 from xeemu.frontends.hosting.machine import Frame, Machine, Value
 from xeemu.frontends.hosting.memories import Address, Memory
 from xeemu.frontends.hosting.unknowns import UNKNOWN
@@ -19,13 +19,11 @@ def place(machine: Machine, node: Expression) -> Value:
 
 
 def _made(machine: Machine, node: Expression) -> Value:
-    from xeemu.frontends.hosting import expressions, statements
-
     match node:
         case tree.Name(variable=variable):
             return _variable(machine, variable)
         case tree.Unary(op="*", operand=operand):
-            pointer, behind = expressions.value(machine, operand), machine.behind
+            pointer, behind = machine.rules.value(machine, operand), machine.behind
             return lambda frame: behind(pointer(frame))
         case tree.Subscript():
             return _element(machine, node)
@@ -37,15 +35,15 @@ def _made(machine: Machine, node: Expression) -> Value:
         case tree.Cast(operand=operand) if operand.type == node.type:
             return place(machine, operand)
         case tree.Binary(op=",", left=left, right=right):
-            first, second = expressions.value(machine, left), place(machine, right)
+            first, second = machine.rules.value(machine, left), place(machine, right)
             return lambda frame: (first(frame), second(frame))[1]
         case tree.Choice():
             return _chosen(machine, node)
         case tree.Assignment(target=target):
-            done, found = expressions.value(machine, node), place(machine, target)
+            done, found = machine.rules.value(machine, node), place(machine, target)
             return lambda frame: (done(frame), found(frame))[1]
         case tree.Braced(block=block) if _is_braced_place(block):
-            return statements.braced(machine, block, place)
+            return machine.rules.braced(machine, block, place)
     return _temporary(machine, node)
 
 
@@ -55,9 +53,7 @@ def _is_braced_place(block: tree.Block) -> bool:
 
 
 def _temporary(machine: Machine, node: Expression) -> Value:
-    from xeemu.frontends.hosting import expressions
-
-    value, of, holding = expressions.value(machine, node), node.type, machine.holding
+    value, of, holding = machine.rules.value(machine, node), node.type, machine.holding
     if isinstance(of, types.Array):
         return value
     return lambda frame: (holding(of, value(frame)), 0)
@@ -73,6 +69,15 @@ def _variable(machine: Machine, variable: tree.Variable) -> Value:
     return found
 
 
+def distance(machine: Machine, node: Expression) -> Value:
+    """How far an index leads."""
+    index = machine.rules.value(machine, node)
+    if not scalars.wraps(node.type):
+        return index
+    signed = scalars.distance(node.type)
+    return lambda frame: signed(index(frame))
+
+
 def _moved(base: Value, offset: int) -> Value:
     if not offset:
         return base
@@ -85,25 +90,21 @@ def _moved(base: Value, offset: int) -> Value:
 
 
 def _field(machine: Machine, node: tree.Member) -> Value:
-    from xeemu.frontends.hosting import expressions
-
     if not node.arrow:
         assert isinstance(node.base.type, types.Record)
         return _moved(place(machine, node.base), layouts.at(node.base.type, node.name))
     of = node.base.type
     assert isinstance(of, types.Pointer)
     assert isinstance(of.pointee, types.Record)
-    pointer, behind = expressions.value(machine, node.base), machine.behind
+    pointer, behind = machine.rules.value(machine, node.base), machine.behind
     return _moved(lambda frame: behind(pointer(frame)), layouts.at(of.pointee, node.name))
 
 
 def _element(machine: Machine, node: tree.Subscript) -> Value:
-    from xeemu.frontends.hosting import expressions
-
     base, behind = node.base, machine.behind
     inside = isinstance(base.type, types.Vector)
-    start = place(machine, base) if inside else expressions.value(machine, base)
-    index = expressions.distance(machine, node.index)
+    start = place(machine, base) if inside else machine.rules.value(machine, base)
+    index = distance(machine, node.index)
     step = layouts.size(node.type)
 
     def found(frame: Frame) -> Address:
@@ -114,9 +115,7 @@ def _element(machine: Machine, node: tree.Subscript) -> Value:
 
 
 def _chosen(machine: Machine, node: tree.Choice) -> Value:
-    from xeemu.frontends.hosting import expressions
-
-    condition, truth = expressions.value(machine, node.condition), machine.truth
+    condition, truth = machine.rules.value(machine, node.condition), machine.truth
     then, otherwise = place(machine, node.then), place(machine, node.otherwise)
 
     def found(frame: Frame) -> Any:

@@ -13,7 +13,7 @@ from xeemu.frontends.functions import Function
 from xeemu.frontends.hosting import exceptions, layouts, lifetimes, partial_evaluation
 from xeemu.frontends.hosting.copies import store
 from xeemu.frontends.hosting.expressions import value
-from xeemu.frontends.hosting.machine import RESULT, Frame, Machine, Value
+from xeemu.frontends.hosting.machine import RESULT, Frame, Machine, Rules, Value
 from xeemu.frontends.hosting.memories import Cells, Memory
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.lowering import effects
@@ -306,7 +306,7 @@ _MAKERS: dict[type, Callable[[Machine, Any], Run]] = {
     tree.Break: lambda machine, node: lambda frame: BREAK,
     tree.Continue: lambda machine, node: lambda frame: CONTINUE,
     tree.Return: _return,
-    tree.Try: exceptions.tried,
+    tree.Try: lambda machine, node: exceptions.tried(machine, node, statement),
     tree.Goto: _goto,
     tree.Label: lambda machine, node: lambda frame: None,
 }
@@ -345,3 +345,7 @@ def unset(machine: Machine, frame: Frame, variable: Variable) -> None:
     memory = frame[variable]
     if isinstance(memory, Cells):
         memory.forget()
+
+
+RULES = Rules(value, braced, body)
+"""What carries out a program."""

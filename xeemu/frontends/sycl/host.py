@@ -189,8 +189,7 @@ def machine(submit: Any, device: str | Device, strict: bool, most: int) -> Machi
     """A machine for programs of SYCL."""
     from xeemu.devices import device as devices
 
-    made = Machine(strict, submit, intrinsics.find, most)
-    made.body = statements.body
+    made = Machine(strict, submit, intrinsics.find, most, statements.RULES)
     made.initialize = statements.begin(made)
     made.commands = Queues(made, devices.device(device))
     return made
