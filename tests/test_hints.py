@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 
 import xeemu as xe
 from xeemu.cost import hints
@@ -534,3 +535,56 @@ def test_a_clean_kernel_has_no_hints():
     load = site(4, "a", "load", "global", lines=N, sectors=4 * N, bytes_used=128 * N, bytes_moved=128 * N)
     local = site(5, "tile", "store", "local", passes=N, ideal_passes=N)
     assert give(load, local, occupancy=Occupancy(1.0)) == ()
+
+
+@xe.kernel
+def scaled(wg, x, y):
+    i = wg.global_id()
+    return y.at[i].set(x[i] * 2 + 1)
+
+
+@xe.kernel
+def rows_added(wg, x, y):
+    i = wg.global_id()
+    return y.at[i].set(sum(x[i, k] for k in range(16)))
+
+
+@pytest.mark.parametrize("device", ["b580", "max1550"])
+@pytest.mark.parametrize(("kernel", "size"), [(scaled, 4), (scaled, 8), (rows_added, 4)])
+def test_work_groups_smaller_than_a_sub_group_gain_what_larger_ones_take_less(kernel, size, device):
+    """What the hint promises, against a launch with work-groups of 256; no lanes are said to part."""
+    n = 2**20
+    shape = (n, 16) if kernel is rows_added else (n,)
+    arguments = jax.ShapeDtypeStruct(shape, jnp.float32), jax.ShapeDtypeStruct((n,), jnp.float32)
+    small, large = (xe.estimate(kernel, xe.NDRange(n, each), device=device)(*arguments) for each in (size, 256))
+    found = {hint.kind: hint.gain for hint in small.hints}
+    assert "lanes without work" not in found
+    assert found.get("small work-groups", 1.0) == pytest.approx(small.time_s / large.time_s, rel=0.1)
+
+
+@xe.kernel
+def gathered_rows(wg, x, numbers, y):
+    i = wg.global_id()
+    row = numbers[i]
+    return lax.fori_loop(0, x.shape[1], lambda k, y: y.at[i, k].set(x[row, k]), y)
+
+
+@xe.kernel
+def gathered_elements(wg, x, numbers, y):
+    i = wg.global_id()
+    row, k = i // x.shape[1], i % x.shape[1]
+    return y.at[row, k].set(x[numbers[row], k])
+
+
+@pytest.mark.parametrize("device", ["b580", "h200"])
+def test_two_memories_whose_rows_lie_side_by_side_are_mended_together(device):
+    """Work-items along rows, not across them: what that gains is what the first hint promises, within two fifths."""
+    rng = np.random.default_rng(0)
+    x, numbers = rng.random((2**14, 64), np.float32), rng.permutation(2**14).astype(np.int32)
+    _, across = xe.profile(gathered_rows, xe.NDRange(2**14, 64), device=device)(x, numbers, np.zeros_like(x))
+    _, along = xe.profile(gathered_elements, xe.NDRange(x.size, 256), device=device)(x, numbers, np.zeros_like(x))
+    first = across.hints[0]
+    assert first.kind == "uncoalesced"
+    assert {site.memory for site in first.sites} == {"x", "y"}
+    assert "of y likewise" in first.text or "of x likewise" in first.text
+    assert first.gain == pytest.approx(across.time_s / along.time_s, rel=0.4)

@@ -45,12 +45,43 @@ def _small_groups(subject: Subject) -> Iterator[Advice]:
     larger = min(_LARGE_GROUP, subject.device.max_work_group_size)
     if larger < 2 * subject.group_size or subject.groups < 2:
         return
+    filled = subject.sub_group_size / min(subject.group_size, subject.sub_group_size)
+    empty = subject.sub_group_size - subject.group_size
+    lanes = f", which leave {empty} of the {subject.sub_group_size} lanes of a sub-group empty" if filled > 1 else ""
     text = (
-        f"The launch starts {subject.groups} work-groups, of {counted(subject.group_size, 'work-item')} each. Make "
-        f"them larger, {larger} work-items, or let each work-item do more: fewer are started then."
+        f"The launch starts {subject.groups} work-groups, of {counted(subject.group_size, 'work-item')} each{lanes}. "
+        f"Make them larger, {larger} work-items, or let each work-item do more: fewer are started then."
     )
-    change = Change(spread=subject.group_size / larger, merges=True)
+    sites = tuple((site, _in_full_requests(site, subject)) for site in subject.sites) if filled > 1 else ()
+    change = Change(sites=sites, spread=subject.group_size / larger, merges=True, filled=filled)
     yield Advice("small work-groups", (), text, change, minor=True)
+
+
+def _in_full_requests(site: SiteReport, subject: Subject) -> SiteReport:
+    """A site whose requests have few lanes, since a work-group has no more, as neighbouring groups make it together.
+
+    What lanes have in common is accessed once; of others the next lanes are as far apart as those are, and of a lane
+    alone in a line of its own.
+    """
+    if not site.requests:
+        return site
+    if site in subject.common:
+        return fewer(site, subject.sub_group_size / subject.group_size)
+    taking, full = min(subject.group_size, subject.request_lanes), subject.request_lanes
+    asked, requests = site.requests, math.ceil(site.requests * taking / full)
+    line = subject.device.line_bytes or 1
+
+    def pieces(number: int | None, size: int) -> int | None:
+        if number is None:
+            return None
+        apart = (number / asked - 1) / (taking - 1) if taking > 1 else 1.0
+        return math.ceil(max(requests * (1 + apart * (full - 1)), (site.bytes_used or 0) / size))
+
+    sector = subject.device.sector_bytes or line
+    sectors = pieces(site.sectors, sector)
+    kept = {"lanes": site.lanes, "bytes_used": site.bytes_used, "lines": pieces(site.lines, line), "sectors": sectors}
+    moved = None if sectors is None or site.bytes_moved is None else min(site.bytes_moved, sectors * sector)
+    return fewer(site, full / taking, **kept, bytes_moved=moved)
 
 
 def _low_occupancy(subject: Subject) -> Iterator[Advice]:
@@ -67,7 +98,8 @@ def _low_occupancy(subject: Subject) -> Iterator[Advice]:
 
 
 def _idle_lanes(subject: Subject) -> Iterator[Advice]:
-    idle = [each for each in subject.idle if each.lanes <= _FEW_LANES * each.sub_groups * subject.sub_group_size]
+    there = min(subject.sub_group_size, subject.group_size)
+    idle = [each for each in subject.idle if each.lanes <= _FEW_LANES * each.sub_groups * there]
     sites = [site for site in subject.sites if _is_sparse(site, subject)]
     if not idle and not sites:
         return
@@ -86,10 +118,10 @@ def _idle_lanes(subject: Subject) -> Iterator[Advice]:
 
 
 def _active(site: SiteReport, subject: Subject) -> float:
-    """Lanes that take part, of those of the requests."""
+    """Lanes that take part, of those of the requests that have a work-item."""
     if not site.requests or site.lanes is None:
         return 1.0
-    return site.lanes / (site.requests * subject.request_lanes)
+    return site.lanes / (site.requests * min(subject.request_lanes, subject.group_size))
 
 
 def _is_sparse(site: SiteReport, subject: Subject) -> bool:

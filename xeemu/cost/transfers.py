@@ -32,6 +32,7 @@ def advice(subject: Subject) -> Iterator[Advice]:
     copied = list(_table_copies(subject))
     yield from copied
     taken = {id(site) for each in copied for site in each.sites}
+    yield from _of_columns(subject, taken)
     for space in ("global", "private"):
         for sites in subject.by_memory(space, "load", "store"):
             sites = [site for site in sites if id(site) not in taken]
@@ -44,6 +45,23 @@ def advice(subject: Subject) -> Iterator[Advice]:
 def copied_sites(subject: Subject) -> set[int]:
     """The `id`s of the sites that copy a table: where their stores conflict, sharing out the copy is the remedy."""
     return {id(site) for each in _table_copies(subject) for site in each.sites}
+
+
+def _of_columns(subject: Subject, taken: set[int]) -> Iterator[Advice]:
+    """What to do about memories of all of which neighbours access rows side by side: one order mends them together."""
+    every = [
+        site
+        for sites in subject.by_memory("global", "load", "store")
+        for site in sites
+        if id(site) not in taken and _is_wasteful(site, subject) and not _has_no_rows(site, subject)
+    ]
+    if not every:
+        return
+    first = costliest(every, "lines")[0]
+    alike = [site for site in every if _lines_per_request(site) == _lines_per_request(first)]
+    if len({site.memory for site in alike}) > 1:
+        yield _scattered(costliest(alike, "lines"), subject)
+        taken |= {id(site) for site in alike}
 
 
 def _of_memory(sites: Sequence[SiteReport], subject: Subject) -> Iterator[Advice]:
@@ -116,9 +134,11 @@ def _change(sites: Sequence[SiteReport], subject: Subject) -> Change:
 
 def _scattered(sites: Sequence[SiteReport], subject: Subject) -> Advice:
     site = sites[0]
+    others = [name for name in dict.fromkeys(each.memory for each in sites) if name != site.memory]
+    memories = f"{site.memory}, and of {' and '.join(others)} likewise" if others else site.memory
     text = (
         f"Each request touches {_lines_per_request(site)} lines, and {_percent(site.efficiency)} of the bytes moved "
-        f"are used. Neighbouring work-items should touch neighbouring elements of {site.memory}: let "
+        f"are used. Neighbouring work-items should touch neighbouring elements of {memories}: let "
         f"{_in_order(site, subject)} from there, or keep the fields of a structure in arrays of their own."
     )
     return Advice("uncoalesced", tuple(sites), text, _change(sites, subject))

@@ -39,6 +39,7 @@ class Change:
       resident: how many times as many sub-groups an Xe core would hold.
       spread: how many times as many work-groups would share the work; what cannot be divided each does as a whole.
       merges: whether these would be of the same sub-groups, so that there are more or fewer in each.
+      filled: how many times fewer sub-groups these would be, as lanes without a work-item would have one.
     """
 
     sites: tuple[tuple[SiteReport, SiteReport], ...] = ()
@@ -52,6 +53,7 @@ class Change:
     resident: float = 1.0
     spread: float = 1.0
     merges: bool = False
+    filled: float = 1.0
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -99,7 +101,7 @@ class Launch:
             return None
         groups: float | None = self.resident.groups if self.resident else None
         if groups:
-            groups *= change.resident * (change.spread if change.merges else 1.0)
+            groups *= change.resident * (change.spread * change.filled if change.merges else 1.0)
         return timing.predict(work, self.taken.device, groups)
 
     @functools.cached_property
@@ -140,7 +142,7 @@ class Launch:
             executed = dataclasses.replace(self.executed, instructions=self._classes(change), chain=self._chain(change))
             spill = self.spill if change.spills else Spill()
             work = workload.of_launch(sites, executed, self.taken, self.resident, frozenset(packed), spill)
-        return None if work is None else _spread(_added(work, change), change)
+        return None if work is None else _filled(_spread(_added(work, change), change), change)
 
     def _shared(self, change: Change) -> Work | None:
         """The work shared by more work-groups, with what each of them does as a whole."""
@@ -238,6 +240,30 @@ def _of_change(wait: Wait, work: Work, change: Change) -> Wait:
         # Of a loop that is hardly gone through again, no iterations are unrolled.
         return dataclasses.replace(wait, rounds=max(wait.rounds, min(wait.requests, work.sub_groups)))
     return wait
+
+
+def _filled(work: Work, change: Change) -> Work:
+    """The same work by fewer sub-groups; what sites take is told by these."""
+    times = change.filled
+    if times == 1:
+        return work
+    classes = work.instructions and {
+        n: each if n == "memory" else each / times for n, each in work.instructions.items()
+    }
+    return dataclasses.replace(
+        work,
+        sub_groups=max(work.groups, round(work.sub_groups / times)),
+        instructions=classes,
+        dependent_instructions=amounts.quotient(work.dependent_instructions, times),
+        waits=work.waits and tuple(_of_full(wait, change) for wait in work.waits),
+    )
+
+
+def _of_full(wait: Wait, change: Change) -> Wait:
+    """A wait of full sub-groups; that of a site has as many times fewer rounds already as it has requests."""
+    asked = next((before.requests for before, after in change.sites if after is wait.site), None)
+    again = (asked or 1) / (wait.site.requests or 1) if asked and wait.site else 1.0
+    return dataclasses.replace(wait, rounds=wait.rounds * again / change.filled)
 
 
 def _spread(work: Work, change: Change) -> Work:
