@@ -33,6 +33,7 @@ class Chunk:
       single: whether XLA divides nothing of the program among threads.
       cores: of a CPU, so many as XLA may divide an operation among.
       spare_bytes: what iterations of a loop that are emitted together may take.
+      never: once the groups are emitted, False as `exactness.never` makes it.
     """
 
     geometry: Geometry
@@ -47,6 +48,7 @@ class Chunk:
     single: bool = False
     cores: int = 1
     spare_bytes: int = 0
+    never: jax.Array | None = None
 
     # Nothing here is cached: an array first made inside a loop must not be used outside it.
 

@@ -3,7 +3,8 @@
 XLA takes floats for real numbers in some places: it multiplies by the reciprocal of a divisor that is alike for many
 elements, by that of a root, and makes `a / (b / c)` a product; it joins constants, as in `(x + 12582912) - 12582912`,
 which rounds to an integer, and in `(x * 1e30) * 1e30`, which need not overflow. So a divisor, a quotient and a constant
-go through a choice that XLA cannot see through. LLVM can, so that it costs nothing, and it does not do such things.
+go through a choice that XLA cannot see through. LLVM can, so that it costs nothing, and it does not do such things. All
+choices of a program ask the same bool: one for each would be an operand of each loop and kernel that XLA makes.
 What remains: a product and a sum may be rounded once, as OpenCL's FP_CONTRACT and SYCL allow; a product of a float with
 a bool as a float is a choice between it and 0, which NaN and infinities do not survive; and a root times itself is its
 operand. The operands of these both differ, and go through no choice, as that would cost time.
@@ -33,18 +34,23 @@ def applies(op: Op, alike: Sequence[bool]) -> bool:
     return name == "div" or any(alike)
 
 
-def bound(op: Op, operands: Sequence[jax.Array], alike: Sequence[bool]) -> list[jax.Array]:
-    """The result of such an operation, of operands as `applies` has them."""
+def never() -> jax.Array:
+    """False, which XLA does not know."""
+    return lax.optimization_barrier(np.bool_(False))
+
+
+def bound(op: Op, operands: Sequence[jax.Array], alike: Sequence[bool], never: jax.Array) -> list[jax.Array]:
+    """The result of such an operation, of operands as `applies` has them; `never` is what `never()` gave."""
     shape = jnp.broadcast_shapes(*map(jnp.shape, operands))
     first, second = (jnp.broadcast_to(o, shape) for o in operands)
     if op.name == "div":
-        (quotient,) = evaluation.results(op, [first, _hidden(second, first)])
-        return [_hidden(quotient, first)]
+        (quotient,) = evaluation.results(op, [first, _hidden(second, first, never)])
+        return [_hidden(quotient, first, never)]
     if isinstance(op.operands[0], Constant) or not alike[1]:
-        return evaluation.results(op, [_hidden(first, second), second])
-    return evaluation.results(op, [first, _hidden(second, first)])
+        return evaluation.results(op, [_hidden(first, second, never), second])
+    return evaluation.results(op, [first, _hidden(second, first, never)])
 
 
-def _hidden(array: jax.Array, other: jax.Array) -> jax.Array:
+def _hidden(array: jax.Array, other: jax.Array, never: jax.Array) -> jax.Array:
     """An array that XLA takes for a choice between it and another one, which must not be alike for all elements."""
-    return jnp.where(lax.optimization_barrier(np.bool_(False)), other, array)
+    return lax.select(never, other, array)

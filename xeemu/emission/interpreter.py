@@ -17,6 +17,7 @@ from xeemu.emission import (
     compare_fusion,
     conditionals,
     counted_loops,
+    exactness,
     items,
     layout_assignment,
     lifted_ops,
@@ -69,6 +70,7 @@ def run(
     inputs: dict[int, Item] = {**found} | {
         k: items.scalar(jnp.asarray(arguments[k], v.dtype), facts.values[v]) for k, v in scalars
     }
+    chunk = dataclasses.replace(chunk, never=exactness.never())
     outputs = _Interpreter(Context(chunk, chunk.present(), observer)).body(
         program.body, facts, [inputs[k] for k in range(len(inputs))], None
     )

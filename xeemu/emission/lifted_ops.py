@@ -124,7 +124,8 @@ def _binding(facts: Facts, op: Op, operands: Sequence[Emitted], chunk: Chunk) ->
         return lambda op, arrays: [invariant_division.divided(op.name, arrays[0], divisor)]
     alike = [not o.known.varying for o in operands]
     if exactness.applies(op, alike):
-        return lambda op, arrays: exactness.bound(op, arrays, alike)
+        assert chunk.never is not None
+        return functools.partial(exactness.bound, alike=alike, never=chunk.never)
     return _bind_unsigned if _is_natural(op, operands) else evaluation.results
 
 

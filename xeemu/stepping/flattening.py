@@ -383,4 +383,6 @@ def _is_divergent_meeting(op: Op) -> bool:
 
 def _bind(op: Op, *operands: jax.Array) -> Sequence[jax.Array]:
     alike = [not operand.ndim for operand in operands]
-    return exactness.bound(op, operands, alike) if exactness.applies(op, alike) else evaluation.results(op, operands)
+    if exactness.applies(op, alike):
+        return exactness.bound(op, operands, alike, exactness.never())
+    return evaluation.results(op, operands)
