@@ -1,7 +1,9 @@
 """Operations on floats against NumPy's, which rounds each for itself: XLA would take them for real numbers."""
 
+import jax
 import numpy as np
 import pytest
+from jax import lax
 
 import xeemu as xe
 
@@ -59,3 +61,15 @@ def test_a_division_by_a_number_of_the_group_is_rounded_for_itself() -> None:
     x = np.random.default_rng(2).uniform(1, 2000, N).astype(np.float32)
     found = np.asarray(xe.launch(divided_by_the_groups, xe.NDRange(N, 32))(x, np.zeros_like(x)))
     np.testing.assert_array_equal(found, x / np.repeat(x.reshape(-1, 32).max(axis=1), 32))
+
+
+@xe.kernel
+def many_rounded(wg, x, out):
+    """Several operations that are rounded for themselves, some of them in a loop."""
+    value = lax.fori_loop(0, 4, lambda _, v: (v + 1.5) * 3.25 / 7.0, x[wg.global_id()])
+    return out.at[wg.global_id()].set(value - 0.125)
+
+
+def test_all_that_a_program_hides_asks_one_bool() -> None:
+    x = jax.ShapeDtypeStruct((N,), np.float32)
+    assert xe.launch(many_rounded, xe.NDRange(N, 32)).lower(x, x).as_text().count("optimization_barrier") == 1

@@ -1,4 +1,4 @@
-"""Loop plans: how a counted loop is carried out, from what is known of it before anything of it is emitted."""
+"""Loop plans: how a loop is carried out, from what is known of it before anything of it is emitted."""
 
 import collections
 import dataclasses
@@ -13,7 +13,7 @@ from test_update_coalescing import on_a_gpu
 
 import xeemu as xe
 from xeemu.devices.target import CPU, GPU
-from xeemu.emission import interpreter, loop_plans
+from xeemu.emission import interpreter, loop_plans, while_plans
 from xeemu.emission.chunk import Chunk
 from xeemu.emission.independent_loops import Placed
 from xeemu.emission.loop_accesses import CountedLoop
@@ -21,6 +21,7 @@ from xeemu.emission.loop_plans import Batched, OneByOne, StripMined
 from xeemu.emission.reduction_loops import Reduced
 from xeemu.emission.scatter_loops import Scattered
 from xeemu.emission.storage import Storage
+from xeemu.emission.while_plans import BottomTested, TopTested, WhileLoop
 from xeemu.ir import control
 
 ITEMS, GROUPS, TURNS = 16, 2, 256
@@ -106,8 +107,8 @@ def test_slices_that_move_steadily_share_a_window():
 
 
 def test_what_is_left_of_the_iterations_is_a_shorter_block():
-    version = planned(steady, length=TURNS + 3).versions.inside
-    assert sorted(version.blocks) == [3, CPU.unrolling.most]
+    version = planned(steady, length=TURNS + 1).versions.inside
+    assert sorted(version.blocks) == [1, CPU.unrolling.most]
 
 
 def test_slices_that_are_far_apart_are_each_read_for_themselves():
@@ -219,3 +220,36 @@ def test_a_body_is_emitted_for_its_uses_alone(emissions, turn, options, most):
     ready = prepare(kernel, xe.NDRange(ITEMS * GROUPS, ITEMS), arguments, {"turn": turn, **options})
     jax.make_jaxpr(ready.emit)(*arguments)
     assert max(emissions.values()) <= most
+
+
+@pytest.mark.parametrize(
+    ("left_by", "watched", "limit", "plan"),
+    [
+        ("all", False, None, TopTested(None)),
+        ("all", False, 9, TopTested(9)),
+        ("all", True, None, BottomTested(False, None)),
+        ("each", False, None, BottomTested(True, None)),
+        ("each", True, 9, BottomTested(True, 9)),
+        ("inner loops", False, None, TopTested(None)),
+        ("inner loops", False, 9, BottomTested(False, 9)),
+    ],
+)
+def test_a_loop_that_tests_a_predicate(left_by, watched, limit, plan):
+    ready = prepared(leaving, xe.NDRange(32, 16), (np.zeros(32, np.int32), np.int32(0)), {"left_by": left_by})
+    ((number, loop),) = (
+        (n, found) for n, op in enumerate(ready.program.body.ops) if isinstance(found := control.of(op), control.While)
+    )
+    predicate, _ = ready.facts.inner[number]
+    assert while_plans.of_loop(WhileLoop(loop, predicate, 1, watched, limit)) == plan
+
+
+@xe.kernel
+def leaving(wg, out, least, *, left_by):
+    """A loop that all groups leave together, or each by its id; or whose predicate is found by a loop."""
+
+    def goes_on(k):
+        if left_by == "each":
+            return k < wg.group_id()
+        return (lax.while_loop(lambda n: n < least, lambda n: n + 1, k) if left_by == "inner loops" else k) < least
+
+    return out.at[wg.global_id()].set(lax.while_loop(goes_on, lambda k: k + 1, jnp.int32(0)))

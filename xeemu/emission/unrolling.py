@@ -5,6 +5,7 @@ pass over its accumulators (see `strip_mining`). On a CPU so does one that fills
 each other what several iterations have computed. A loop with other stores, barriers, gathers or inner loops only grows.
 """
 
+from xeemu.emission import iteration_blocks
 from xeemu.emission.loop_accesses import CountedLoop
 from xeemu.ir import control, ops
 from xeemu.ir.program import Op
@@ -23,7 +24,8 @@ def factor(loop: CountedLoop) -> int:
         most = figures.most_branching
     if chunk.few:
         most = min(most, figures.most_of_few)
-    iterations = min(most, figures.largest_block // len(body.ops), max(loop.length, 1))
+    most = min(most, figures.largest_block // len(body.ops), max(loop.length, 1))
+    iterations = iteration_blocks.evenly(loop.length, most)
     return iterations if all(_is_filled(n, loop, iterations) for n in others) else 1
 
 

@@ -1,6 +1,6 @@
-"""While loops: those that test a predicate, which all groups leave together or each at a time of its own."""
+"""While loops: those that test a predicate, each carried out as its plan says (see `while_plans`)."""
 
-from collections.abc import Callable
+import dataclasses
 from typing import Any
 
 import jax
@@ -8,22 +8,17 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.emission import loop_carries, packing
-from xeemu.emission.context import Applied, Context, Emitter
+from xeemu.emission import loop_carries, packing, while_plans
+from xeemu.emission.context import Applied, Emitter
 from xeemu.emission.items import Item, as_value
+from xeemu.emission.loop_carries import Carried
 from xeemu.emission.observer import Observer
+from xeemu.emission.while_plans import BottomTested, TopTested, WhileLoop
 from xeemu.ir import control
 from xeemu.ir.control import While
-from xeemu.ir.program import Region
-
-_Step = Callable[[list[Any], jax.Array | None], list[Any]]
-"""What is carried after an iteration, from what is before, for the groups of a mask."""
-
-_GoesOn = Callable[[list[Any], jax.Array | None], jax.Array]
-"""Whether there is another iteration, from what is carried, for the groups of a mask."""
 
 _Last = tuple[list[Any], jax.Array | None]
-"""What is carried in the end, and whether the loop was left at the observer's limit, if there is one."""
+"""What is carried in the end, and whether the loop was left at its limit, if there is one."""
 
 
 def results(emitter: Emitter, applied: Applied, loop: While) -> list[Item]:
@@ -34,75 +29,89 @@ def results(emitter: Emitter, applied: Applied, loop: While) -> list[Item]:
       applied: the loop.
       loop: what it says.
     """
-    context, active, (predicate, inner) = emitter.context, applied.active, applied.inner
-    tests, seen = (control.seen(applied.op, applied.operands, k) for k in (0, 1))
+    context, (predicate, inner) = emitter.context, applied.inner
     carries = applied.operands[len(applied.op.seen) :]
-    carried = loop_carries.of_loop(loop.body, inner, carries, applied.layouts)
-
-    def goes_on(packed: list[Any], running: jax.Array | None) -> jax.Array:
-        inputs = [*tests, *carried.inside(packed)]
-        return as_value(emitter.body(loop.predicate, predicate, inputs, running)[0]).array(context.chunk)
-
-    def step(packed: list[Any], running: jax.Array | None) -> list[Any]:
-        outputs = emitter.body(loop.body, inner, [*seen, *carried.inside(packed)], running)
-        return carried.packed(outputs, context.chunk)
-
-    first = carried.first(context.chunk)
+    emitted = _Emitted(emitter, applied, loop, loop_carries.of_loop(loop.body, inner, carries, applied.layouts))
     limit = context.observer.limit(applied.facts, applied.number)
-    if not predicate.value(loop.predicate.outputs[0], context.dimensions).varying:
-        tested = context.observer.watches or _holds_loops(loop.predicate)
-        last, exceeded = _uniform(goes_on, step, first, active, context.observer, limit, tested)
-    else:
-        memories = [bool(k.space) for k in carried.known]
-        last, exceeded = _varying(goes_on, step, first, memories, active, context, limit)
+    known = WhileLoop(loop, predicate, context.dimensions, context.observer.watches, limit)
+    match while_plans.of_loop(known):
+        case TopTested(None):
+            last, exceeded = emitted.top_tested(), None
+        case TopTested(int(most)):
+            last, exceeded = _counted(emitted, most)
+        case BottomTested() as plan:
+            last, exceeded = _bottom_tested(emitted, plan)
     if exceeded is not None:
         context.observer.on_limit(applied.facts, applied.number, exceeded, context.chunk)
-    return carried.after(last, applied.known)
+    return emitted.carried.after(last, applied.known)
 
 
-def _holds_loops(predicate: Region) -> bool:
-    return any(op.name == "while" for op in predicate.walk())
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Emitted:
+    """A loop with what its values stand for; what it carries is packed.
+
+    Attributes:
+      emitter: emits its predicate and its body.
+      applied: the loop.
+      loop: what it says.
+      carried: what it carries.
+    """
+
+    emitter: Emitter
+    applied: Applied
+    loop: While
+    carried: Carried
+
+    @property
+    def observer(self) -> Observer:
+        return self.emitter.context.observer
+
+    def first(self) -> list[Any]:
+        """What is carried before the first iteration."""
+        return self.carried.first(self.emitter.context.chunk)
+
+    def goes_on(self, packed: list[Any], running: jax.Array | None) -> jax.Array:
+        """Whether there is another iteration, for the groups of a mask."""
+        inputs = [*control.seen(self.applied.op, self.applied.operands, 0), *self.carried.inside(packed)]
+        (tested,) = self.emitter.body(self.loop.predicate, self.applied.inner[0], inputs, running)
+        return as_value(tested).array(self.emitter.context.chunk)
+
+    def after(self, packed: list[Any], running: jax.Array | None) -> list[Any]:
+        """What is carried after an iteration of the groups of a mask."""
+        inputs = [*control.seen(self.applied.op, self.applied.operands, 1), *self.carried.inside(packed)]
+        outputs = self.emitter.body(self.loop.body, self.applied.inner[1], inputs, running)
+        return self.carried.packed(outputs, self.emitter.context.chunk)
+
+    def kept(self, packed: list[Any], running: jax.Array) -> list[Any]:
+        """The same, but that all groups that are not in the mask keep their values; they touch no memory."""
+        each = zip(self.after(packed, running), packed, self.carried.known, strict=True)
+        return [new if known.space else packing.selected(running, new, old) for new, old, known in each]
+
+    def top_tested(self) -> list[Any]:
+        """What is carried in the end, if nothing but the predicate ends the loop."""
+        active = self.applied.active
+        last: list[Any] = lax.while_loop(
+            lambda packed: self.goes_on(packed, active), lambda packed: self.after(packed, active), self.first()
+        )
+        return last
 
 
-def _uniform(
-    goes_on: _GoesOn,
-    step: _Step,
-    first: list[Any],
-    active: jax.Array | None,
-    observer: Observer,
-    limit: int | None,
-    tested: bool,
-) -> _Last:
-    """A loop that all groups of the chunk leave together; `tested` if its predicate may change the observer's state."""
-    if not observer.watches and limit is None:
-        return lax.while_loop(lambda state: goes_on(state, active), lambda state: step(state, active), first), None
-    if not tested and limit is not None:
-        return _limited(goes_on, step, first, active, observer, limit)
-
-    # JAX's predicate can leave no trace in the observer's state, so the body tests whether there will be another.
-    def body(packed: list[Any], _: jax.Array) -> tuple[list[Any], jax.Array]:
-        after = step(packed, active)
-        return after, goes_on(after, active)
-
-    return _watched(body, first, goes_on(first, active), observer, limit)
-
-
-def _limited(
-    goes_on: _GoesOn, step: _Step, first: list[Any], active: jax.Array | None, observer: Observer, limit: int
-) -> _Last:
-    """A loop that nobody watches, and that counts its iterations beside what it carries."""
+def _counted(loop: _Emitted, limit: int) -> _Last:
+    """A loop that counts its iterations beside what it carries."""
+    observer, active = loop.observer, loop.applied.active
 
     def again(state: tuple[list[Any], jax.Array, Any]) -> jax.Array:
         packed, iterations, observer.state = state
         # The one after the last that it may have tells that there is one.
-        return goes_on(packed, active) & _may_go_on(observer, iterations <= np.uint32(limit))
+        return loop.goes_on(packed, active) & _may_go_on(observer, iterations <= np.uint32(limit))
 
     def counted(state: tuple[list[Any], jax.Array, Any]) -> tuple[list[Any], jax.Array, Any]:
         packed, iterations, observer.state = state
-        after = step(packed, active)
+        after = loop.after(packed, active)
         return after, iterations + np.uint32(1), observer.state
 
-    last, iterations, observer.state = lax.while_loop(again, counted, (first, jnp.uint32(0), observer.state))
+    start = (loop.first(), jnp.uint32(0), observer.state)
+    last, iterations, observer.state = lax.while_loop(again, counted, start)
     return last, iterations > np.uint32(limit)
 
 
@@ -112,49 +121,28 @@ def _may_go_on(observer: Observer, within: jax.Array) -> jax.Array:
     return within if may is None else within & may
 
 
-def _varying(
-    goes_on: _GoesOn,
-    step: _Step,
-    first: list[Any],
-    is_memory: list[bool],
-    active: jax.Array | None,
-    context: Context,
-    limit: int | None,
-) -> _Last:
-    """A loop that groups leave at different times: those that have left keep their values and touch no memory."""
-    everyone = jnp.ones(context.chunk.count, bool) if active is None else active
-
-    def body(packed: list[Any], running: jax.Array) -> tuple[list[Any], jax.Array]:
-        after = [
-            new if memory else packing.selected(running, new, old)
-            for new, old, memory in zip(step(packed, running), packed, is_memory, strict=True)
-        ]
-        return after, running & goes_on(after, running)
-
-    return _watched(body, first, everyone & goes_on(first, everyone), context.observer, limit)
-
-
-def _watched(
-    body: Callable[[list[Any], jax.Array], tuple[list[Any], jax.Array]],
-    first: list[Any],
-    starts: jax.Array,
-    observer: Observer,
-    limit: int | None,
-) -> _Last:
+def _bottom_tested(loop: _Emitted, plan: BottomTested) -> _Last:
     """A loop whose body tells which groups go on, and that carries the observer's state."""
+    observer, active = loop.observer, loop.applied.active
 
-    def watched(state: tuple[Any, ...]) -> tuple[Any, ...]:
+    def groups(packed: list[Any], running: jax.Array) -> jax.Array:
+        """Those that go on, or whether all do."""
+        return running & loop.goes_on(packed, running) if plan.divergent else loop.goes_on(packed, active)
+
+    def body(state: tuple[Any, ...]) -> tuple[Any, ...]:
         packed, running, observer.state, *number = state
-        after, still = body(packed, running)
-        return after, still, observer.state, *(t + np.int32(1) for t in number)
+        after = loop.kept(packed, running) if plan.divergent else loop.after(packed, active)
+        return after, groups(after, running), observer.state, *(t + np.int32(1) for t in number)
 
     def again(state: tuple[Any, ...]) -> jax.Array:
         running: jax.Array = state[1].any()
-        if limit is None:
+        if plan.limit is None:
             return running
         observer.state = state[2]
-        return running & _may_go_on(observer, state[3] < limit)
+        return running & _may_go_on(observer, state[3] < plan.limit)
 
-    start = (first, starts, observer.state, *(() if limit is None else (jnp.int32(0),)))
-    last, running, observer.state, *_ = lax.while_loop(again, watched, start)
-    return last, None if limit is None else running.any()
+    everyone = jnp.ones(loop.emitter.context.chunk.count, bool) if active is None else active
+    first = loop.first()
+    start = (first, groups(first, everyone), observer.state, *(() if plan.limit is None else (jnp.int32(0),)))
+    last, running, observer.state, *_ = lax.while_loop(again, body, start)
+    return last, None if plan.limit is None else running.any()
