@@ -26,7 +26,6 @@ from xeemu.launching.arguments import (
     SHAPED,
     checked_arguments,
     checked_device,
-    outside_jit,
     own_range,
     scalars,
 )
@@ -35,6 +34,7 @@ from xeemu.launching.launch import staged
 from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared, prepare_alone
 from xeemu.launching.staged import Launched
+from xeemu.launching.unwritten import Given
 from xeemu.version import version
 
 # Bytes of counts that are compared with those of other runs.
@@ -75,13 +75,11 @@ def profile(
         return staged("profile", kernel, nd_range, modelled, bound, sample=sample)
 
     def call(*arguments: Any, **static: Any) -> tuple[Any, Report]:
-        taken, leaves = kernel.with_leaves(arguments)
-        leaves, results_only = unwritten.filled(taken, leaves)
-        given = outside_jit("xe.profile", checked_arguments(taken, leaves, (jax.Array, np.ndarray, np.generic)))
-        prepared = prepare_alone(taken, nd_range, modelled, given, static)
-        unwritten.check(prepared.program, results_only)
-        counted = _counted(_census(prepared, modelled, scalars(given)), prepared, sample)
-        outputs, state = counted.run(given)
+        given = Given.outside_jit("xe.profile", kernel, arguments)
+        prepared = prepare_alone(given.kernel, nd_range, modelled, given.arguments, static)
+        unwritten.check(prepared.program, given.unwritten)
+        counted = _counted(_census(prepared, modelled, scalars(given.arguments)), prepared, sample)
+        outputs, state = counted.run(given.arguments)
         report = counted.known_report if state is None else counted.report(state)
         return jax.tree.unflatten(prepared.program.output_tree, outputs), report
 

@@ -26,10 +26,8 @@ from xeemu.language.program import Program
 from xeemu.launching import calling, executables, unwritten
 from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
-    checked_arguments,
     checked_device,
     checked_iterations,
-    outside_jit,
     own_range,
     scalars,
 )
@@ -37,6 +35,7 @@ from xeemu.launching.launch import staged
 from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared, prepare_alone
 from xeemu.launching.staged import Launched
+from xeemu.launching.unwritten import Given
 
 
 @public.function
@@ -84,18 +83,13 @@ def check(
         return told(_bound(kernel, nd_range, again, unset))
 
     def call(*arguments: Any, **static: Any) -> tuple[Any, Findings]:
-        taken, leaves = kernel.with_leaves(arguments)
-        leaves, results_only = unwritten.filled(taken, leaves)
-        given = outside_jit("xe.check", checked_arguments(taken, leaves, (jax.Array, np.ndarray, np.generic)))
-        prepared = prepare_alone(taken, nd_range, modelled, given, static)
-        unwritten.check(prepared.program, results_only)
-        _check_names(unset, taken, prepared.program)
-        masks = _masks(prepared.program, {**unset, **unwritten.masks(given, results_only, taken.parameters)})
-        checked = _checked(prepared, scalars(given), max_iterations, alignment.is_required(modelled), frozenset(masks))
-        outputs, state = checked.run(given, masks)
-        explored = checked.explored(given, state)
-        found = checked.judged(state, explored)
-        results = jax.tree.unflatten(prepared.program.output_tree, outputs)
+        given = Given.outside_jit("xe.check", kernel, arguments)
+        prepared = prepare_alone(given.kernel, nd_range, modelled, given.arguments, static)
+        unwritten.check(prepared.program, given.unwritten)
+        _check_names(unset, given.kernel, prepared.program)
+        masks, known = _masks(prepared.program, {**unset, **given.masks}), scalars(given.arguments)
+        checked = _checked(prepared, known, max_iterations, alignment.is_required(modelled), frozenset(masks))
+        results, found = checked.of(given.arguments, masks)
 
         def at_size(size: int) -> tuple[Any, Findings]:
             requiring = dataclasses.replace(kernel, sub_group_size=size)
@@ -183,6 +177,12 @@ class Checked:
     def __init__(self, prepared: Prepared, watch: Watch, absent: tuple[Finding, ...]):
         self.prepared, self.watch, self.absent = prepared, watch, absent
         self._last: tuple[Mapping[str, Any] | None, Findings] | None = None
+
+    def of(self, given: Sequence[Any], unset: Mapping[Allocation, np.ndarray]) -> tuple[Any, Findings]:
+        """What the kernel gives, and the findings; the arguments are those of `run`."""
+        outputs, state = self.run(given, unset)
+        found = self.judged(state, self.explored(given, state))
+        return jax.tree.unflatten(self.prepared.program.output_tree, outputs), found
 
     def run(
         self, given: Sequence[Any], unset: Mapping[Allocation, np.ndarray]

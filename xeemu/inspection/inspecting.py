@@ -5,7 +5,6 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
 from xeemu.devices.device import Device
@@ -16,19 +15,19 @@ from xeemu.language import public
 from xeemu.language.geometry import Geometry
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
+from xeemu.language.program import Program
 from xeemu.launching import calling, unwritten
 from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
     Description,
-    checked_arguments,
     checked_device,
     checked_iterations,
-    outside_jit,
     own_range,
 )
 from xeemu.launching.launch import staged
 from xeemu.launching.preparation import traced_program
 from xeemu.launching.staged import Launched
+from xeemu.launching.unwritten import Given
 from xeemu.stepping import alone
 
 MOST_STEPS = 2000
@@ -81,22 +80,28 @@ def inspect(
         return told(calling.function(kernel, nd_range, again, calling.none, fill=True))
 
     def call(*arguments: Any, **static: Any) -> Inspection:
-        taken, leaves = kernel.with_leaves(arguments)
-        leaves, results_only = unwritten.filled(taken, leaves)
-        given = outside_jit("xe.inspect", checked_arguments(taken, leaves, (jax.Array, np.ndarray, np.generic)))
-        described = tuple(map(Description.of, given))
-        program = traced_program(taken, nd_range, modelled, described, taken.bind_static(static))
-        unwritten.check(program, results_only)
-        number = _linear(group, program.geometry)
+        given = Given.outside_jit("xe.inspect", kernel, arguments)
+        described = tuple(map(Description.of, given.arguments))
+        bound = given.kernel.bind_static(static)
+        program = traced_program(given.kernel, nd_range, modelled, described, bound)
+        unwritten.check(program, given.unwritten)
         recorder = Recorder(most_steps)
-        recorder.finish(alone.run(program, given, number, recorder, most_turns))
-        sizes = program.geometry
-        ids = tuple(int(n) for n in np.unravel_index(number, sizes.group_range))
-        return Inspection(
-            kernel.name, sizes.global_range, sizes.local_range, ids, sizes.sub_group_size, tuple(recorder.steps)
-        )
+        return _inspected(program, given.arguments, group, recorder, most_turns)
 
     return told(call)
+
+
+def _inspected(
+    program: Program, given: Sequence[Any], group: Any, recorder: Recorder, most_turns: int | None
+) -> Inspection:
+    """What a work-group of a launch does."""
+    sizes = program.geometry
+    number = _linear(group, sizes)
+    recorder.finish(alone.run(program, given, number, recorder, most_turns))
+    ids = tuple(int(n) for n in np.unravel_index(number, sizes.group_range))
+    return Inspection(
+        program.kernel.name, sizes.global_range, sizes.local_range, ids, sizes.sub_group_size, tuple(recorder.steps)
+    )
 
 
 def _linear(group: Any, geometry: Geometry) -> int:

@@ -106,8 +106,9 @@ def _is_concrete(kind: type) -> bool:
     return issubclass(kind, jax.Array) and not issubclass(kind, jax.core.Tracer)
 
 
-# What has a shape and a dtype; a launch itself takes no `ShapeDtypeStruct`.
-SHAPED = (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct)
+ARRAYS = (jax.Array, np.ndarray, np.generic)
+SHAPED = (*ARRAYS, jax.ShapeDtypeStruct)
+"""What has a shape and a dtype; a launch itself takes no `ShapeDtypeStruct`."""
 
 
 def checked_arguments(kernel: Kernel, arguments: Sequence[Any], allowed: Any) -> list[Any]:
@@ -176,11 +177,14 @@ def scalars(given: Sequence[Any]) -> tuple[Hashable, ...]:
     return tuple(None if isinstance(a, jax.ShapeDtypeStruct) or np.shape(a) else np.asarray(a).item() for a in given)
 
 
-def outside_jit(what: str, given: list[Any]) -> list[Any]:
-    """The arguments of a function whose results are plain values, after the check that they are known."""
+def outside_jit(what: str, given: Sequence[Any]) -> None:
+    """Checks that the arguments of a function whose results are plain values are known.
+
+    Raises:
+      KernelArgumentError: one of them is traced.
+    """
     if any(isinstance(a, jax.core.Tracer) for a in given):
         raise KernelArgumentError(
             f"{what} gives plain values, so it cannot be part of a jit, a vmap or another transformation of JAX; call "
             "it outside"
         )
-    return given

@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from xeemu.devices import target
 from xeemu.devices.device import Device
@@ -29,6 +28,7 @@ from xeemu.launching import (
     unwritten,
 )
 from xeemu.launching.arguments import (
+    ARRAYS,
     DEFAULT_DEVICE,
     SHAPED,
     Description,
@@ -42,6 +42,7 @@ from xeemu.launching.options import MOST_KEPT, Options
 from xeemu.launching.preparation import Prepared, prepare, traced_program
 from xeemu.launching.request import Request
 from xeemu.launching.staged import Launched, Stages
+from xeemu.launching.unwritten import Given
 from xeemu.passes import pipeline
 from xeemu.stepping import interleaving
 
@@ -49,8 +50,6 @@ T = TypeVar("T")
 
 Bound = tuple[tuple[str, Any], ...]
 """The static parameters of a kernel, by name."""
-
-_ARRAYS = (jax.Array, np.ndarray, np.generic)
 
 
 @public.function
@@ -150,11 +149,10 @@ class _Call:
             if donating:
                 _check_donated(known.prepared.program, given)
             return _run(known, given)
-        taken, leaves = self._kernel.with_leaves(given)
-        leaves, among = unwritten.filled(taken, leaves)
-        given = checked_arguments(taken, leaves, _ARRAYS)
-        prepared = self._prepared(taken, given, bound, donating)
-        unwritten.check(prepared.program, (*results_only, *among))
+        call = Given.of(self._kernel, given)
+        given = call.arguments
+        prepared = self._prepared(call.kernel, given, bound, donating)
+        unwritten.check(prepared.program, (*results_only, *call.unwritten))
         kernel_warnings.of_launch(prepared.program)
         if self._asked.seed is None and self._asked.mesh is None and not _is_traced(given):
             if donating:
@@ -231,7 +229,7 @@ def _told(x: Any) -> Hashable:
 @functools.lru_cache(maxsize=64)
 def _is_array(kind: type) -> bool:
     """Whether a class is one of arrays, or of tracers; cached, for each launch asks it of each argument."""
-    return issubclass(kind, (*_ARRAYS, jax.core.Tracer))
+    return issubclass(kind, (*ARRAYS, jax.core.Tracer))
 
 
 def _run(executable: Executable, given: Sequence[Any]) -> Any:
@@ -242,7 +240,7 @@ def _run(executable: Executable, given: Sequence[Any]) -> Any:
         with jax.enable_x64(program.wide):
             return jax.tree.unflatten(program.output_tree, executable(*given))
     except (RuntimeError, ValueError):
-        checked_arguments(program.kernel, given, _ARRAYS)  # that one was deleted is not looked for in each call
+        checked_arguments(program.kernel, given, ARRAYS)  # that one was deleted is not looked for in each call
         raise
 
 
