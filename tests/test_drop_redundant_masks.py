@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
-from test_update_coalescing import on_a_gpu
+from test_merge_updates import on_a_gpu
 
 import xeemu as xe
 from xeemu.ir import ops

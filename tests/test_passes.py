@@ -9,8 +9,8 @@ import pytest
 from jax import lax
 
 import xeemu as xe
-from xeemu.devices.target import CPU
-from xeemu.ir import control
+from xeemu.devices.target import CPU, GPU
+from xeemu.ir import control, ops
 from xeemu.passes import eliminate_dead_code, pipeline
 from xeemu.passes.analyses import Analyses
 
@@ -358,6 +358,53 @@ def test_counting_where_one_looks_is_an_update():
     fused = text(kernel, "fuse_updates")
     assert fused[7:9] == ["v6:i32[16] = load x[v5]", "sub bins[v6] v5"]
     assert any(row.startswith("add bins[2] ") for row in fused)
+
+
+def test_updates_that_begin_a_constant_further_are_one():
+    @xe.kernel
+    def kernel(wg, x, out):
+        i, value = wg.global_id(), x[wg.global_id()]
+        for k in (1, 0):
+            out = out.at[3 * i + k].set(value + k)
+        return out.at[3 * i + 2].set(0)
+
+    merged = text(kernel, "merge_updates", NUMBERS, np.zeros(192, np.int32))
+    assert merged[-9:] == [
+        "v12 = constant i32[2]",
+        "v13:i32[1, 2] = broadcast_in_dim v12",
+        "v14:i32[16, 2] = v11 + v13",
+        "v15:i32[2, 16] = stack v9, v10",
+        "v16:i32[16, 2] = transpose v15",
+        "store out[v14] v16",
+        "v17:i32[16] = v7 + 2",
+        "store out[v17] 0",
+        "return out",
+    ]
+
+
+def test_updates_at_places_that_depend_on_data_are_one_on_a_gpu():
+    @xe.kernel
+    def kernel(wg, x, out):
+        i = wg.global_id()
+        out = out.atomic[x[i]].add(1).atomic[x[i] ^ 1].sub(x[i], where=i > 3)
+        return out.atomic[x[i]].max(7).atomic[i].add(1)
+
+    def updates(target, **options):
+        body = pipeline.optimised(xe.trace(kernel, ND_RANGE)(NUMBERS, NUMBERS), target, **options).program.body
+        return [(ops.operation(op), op.attributes["access"].shape) for op in body.ops if op.name == ops.ATOMIC]
+
+    assert updates(GPU) == [("add", (16, 2)), ("max", (16,)), ("add", (16,))]
+    assert updates(CPU) == [("add", (16,)), ("sub", (16,)), ("max", (16,)), ("add", (16,))]
+
+
+def test_sums_of_floats_in_order_are_not_merged():
+    @xe.kernel
+    def kernel(wg, x, out):
+        return out.atomic[wg.local_id()].add(1.5).atomic[wg.local_id() + 16].add(x[wg.global_id()])
+
+    program = xe.trace(kernel, ND_RANGE)(NUMBERS.astype(np.float32), np.zeros(64, np.float32))
+    merged = {order: pipeline.optimised(program, CPU, in_order=order).program.body for order in (False, True)}
+    assert [sum(op.name == ops.ATOMIC for op in body.ops) for body in merged.values()] == [1, 2]
 
 
 def test_a_row_and_a_column_of_one_number_are_that_number():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from jax import lax
 from launches import prepared, run
-from test_update_coalescing import on_a_gpu
+from test_merge_updates import on_a_gpu
 
 import xeemu as xe
 from xeemu import kernels

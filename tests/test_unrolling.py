@@ -10,7 +10,7 @@ import pytest
 from jax import lax
 from launches import prepared, run
 from test_kernels import EXAMPLES_FOR_TESTS, JUDGED, SIZES
-from test_update_coalescing import on_a_gpu
+from test_merge_updates import on_a_gpu
 
 import xeemu as xe
 from xeemu.emission import loop_accesses

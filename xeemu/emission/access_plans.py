@@ -26,7 +26,7 @@ from xeemu.emission.strided_windows import StridedWindow
 from xeemu.knowledge import lattices
 from xeemu.language.memory import poison
 
-_SCATTERED = ("store", "add", "min", "max", "sub")
+_SCATTERED = ("add", "min", "max", "sub")
 """Operations of atomic updates whose old values nobody asks for that a scatter does."""
 
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from xeemu.devices.target import Target
 from xeemu.emission import ordered_atomics, strided_windows
@@ -50,17 +49,6 @@ def after(data: jax.Array, placed: PlacedWindow, op: str, made: Made, target: Ta
     if op == "store":
         return placed.written(data, made.values, made.mask)
     return placed.combined(data, op, made.values, made.mask, target)
-
-
-def stacked(each: Sequence[Made]) -> Made:
-    """What several updates are made with, of which all have a mask or none: `[updates, G or 1, n or 1]`."""
-
-    def joined(arrays: Sequence[jax.Array]) -> jax.Array:
-        shape = np.broadcast_shapes(*(array.shape for array in arrays))
-        return jnp.stack([jnp.broadcast_to(array, shape) for array in arrays])
-
-    masks = [made.mask for made in each if made.mask is not None]
-    return Made(joined([made.values for made in each]), joined(masks) if masks else None)
 
 
 def side_by_side(each: Sequence[Made], placed: PlacedWindow) -> Made:

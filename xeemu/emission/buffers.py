@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-from typing import Any
 
 import jax
 import numpy as np
@@ -21,9 +20,8 @@ class Buffer:
         shape and gathers from the flat array: XLA updates both in place, but not a slice of a reshaped array.
       storage: how these hold the memory.
       origin: of a part of a memory the row at which it begins.
-      pending: updates that are still to be carried out, together with the next one (see `update_coalescing`).
+      pending: updates that are still to be carried out, together with the next one (see `scatter_loops`).
       deferred: updates that are still to be made, at once with others (see `batched_updates`).
-      deferred_to: the window in which those are made, if they are of a row (see `update_coalescing`).
       viewed: whether the data may be no array of their own but another one in this shape, as one store has left them.
     """
 
@@ -32,7 +30,6 @@ class Buffer:
     origin: jax.Array | None = None
     pending: tuple["Update", ...] = ()
     deferred: tuple["Made", ...] = ()
-    deferred_to: Any = None
     viewed: bool = False
 
     @property

@@ -13,10 +13,8 @@ import numpy as np
 from xeemu.emission import (
     access,
     access_plans,
-    batched_updates,
     fusion_barriers,
     layouts,
-    placed_windows,
     positions,
 )
 from xeemu.emission.access_constraints import AccessConstraints
@@ -27,12 +25,10 @@ from xeemu.emission.items import Item, as_memory, as_value, named
 from xeemu.emission.observer import Event, Passage
 from xeemu.emission.positions import Lanes, Located, Touched
 from xeemu.emission.storage import Storage
-from xeemu.emission.update_coalescing import Row
 from xeemu.emission.values import Emitted, Groupwise
 from xeemu.ir import ops
 from xeemu.ir.program import Op
 from xeemu.knowledge.analysis import Known
-from xeemu.knowledge.lattices import StridedAxis
 from xeemu.language import primitives
 from xeemu.language.memory import poison
 
@@ -176,11 +172,7 @@ class _Access:
         iteration = self.context.iteration
         if iteration is not None and applied.number in iteration.deferred:
             return [self._deferred(values[0], where, chunk)]
-        at = Touched(self.buffer, address, where, chunk)
-        row = self.constraints.rows.get(applied.number)
-        if row is not None and (after := self._in_row(row, values[0], at)) is not None:
-            return [after]
-        if applied.op.name == ops.STORE:
+        if ops.operation(applied.op) == "store":
             return [self._stored(event, address, values[0], where, chunk)]
         return self._combined(address, values, where, chunk)
 
@@ -189,30 +181,10 @@ class _Access:
         made = Made(where.array(value, chunk).astype(self.buffer.data.dtype), where.mask)
         return dataclasses.replace(self.buffer, deferred=(*self.buffer.deferred, made))
 
-    def _in_row(self, row: Row, value: Emitted, at: Touched) -> Buffer | None:
-        """The memory after an update that is made with others, as long as some are missing before all of them.
-
-        None if they are not made at once.
-        """
-        buffer, number, operation = self.buffer, self.applied.number, ops.operation(self.applied.op)
-        if number == row.first and not buffer.pending:
-            axis = StridedAxis(row.count, row.step)
-            window = batched_updates.window(at.reference(), operation, axis, at.chunk)
-            place = None if window is None else placed_windows.placed(window, buffer, at.address, at.chunk)
-            buffer = dataclasses.replace(buffer, deferred_to=place)
-        if buffer.deferred_to is None:
-            return None
-        waiting = dataclasses.replace(self, buffer=buffer)._deferred(value, at.where, at.chunk)
-        if number != row.last:
-            return waiting
-        place, before = buffer.deferred_to, access.contents(buffer)
-        made = batched_updates.of_groups(batched_updates.stacked(waiting.deferred), place)
-        data = batched_updates.after(before, place, operation, made, at.chunk.target)
-        return dataclasses.replace(buffer, deferred=(), deferred_to=None).holding(data)
-
     def _added(self, operation: str, values: list[Emitted], at: Touched) -> Buffer:
         """The memory after an atomic update whose old value nobody asks for."""
-        added, waits = values[0].known.only, self.applied.number in self.constraints.joined
+        added, iteration = values[0].known.only, self.context.iteration
+        waits = iteration is not None and self.applied.number in iteration.scattered
         plan = access_plans.of_atomic(at.reference(), at.chunk, operation, added, waits, bool(at.buffer.pending))
         return access.atomic(plan, at, operation, values)
 
@@ -239,7 +211,8 @@ class _Access:
         at = Touched(self.buffer, address, where, chunk)
         scattered = self.applied.number in self.constraints.hazards.scattered
         after = access.store(access_plans.of_store(at.reference(), chunk, scattered), at, value)
-        self.context.observer.on_stored(event, after, chunk)
+        if self.applied.op.name == ops.STORE:
+            self.context.observer.on_stored(event, after, chunk)
         return after
 
     def _combined(self, address: Located, values: list[Emitted], where: Lanes, chunk: Chunk) -> list[Item]:

@@ -9,7 +9,6 @@ import dataclasses
 import math
 from collections.abc import Mapping
 
-from xeemu.emission import update_coalescing
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region
 from xeemu.ir.table import Kind
@@ -68,7 +67,7 @@ def _operation(op: Op, facts: Facts) -> str | None:
         return None
     if op.operands[0].dtype.kind not in "iu":
         return None
-    return None if addressing.is_formed(op, facts) else update_coalescing.operation(op, in_order=True)
+    return None if addressing.is_formed(op, facts) else ops.commuting(op)
 
 
 def found_bytes(body: Region, updates: Mapping[int, Scattered]) -> int:

@@ -62,6 +62,9 @@ def without_rule(name: str, who: str) -> NotImplementedError:
 
 # --- Accesses ---
 
+COMMUTING = {"add": "add", "sub": "add", "min": "min", "max": "max"}
+"""Atomic operations of which many may be done at once, as which one."""
+
 
 def operation(op: Op) -> str:
     """What an access does: `"load"`, `"store"`, or the name of the atomic operation."""
@@ -73,6 +76,11 @@ def operation(op: Op) -> str:
 def indices(op: Op) -> list[Value]:
     """The operands of an access that are its index, a component each."""
     return list(op.operands[1 : 1 + op.attributes["access"].rank])
+
+
+def commuting(op: Op) -> str | None:
+    """By which operation an access updates a memory, if many such updates may be done at once and in any order."""
+    return COMMUTING.get(operation(op)) if op.name == ATOMIC and not op.attributes["fetch"] else None
 
 
 def seen_shape(op: Op) -> tuple[int, ...]:

@@ -31,12 +31,14 @@ class Analysed:
       program: the traced kernel.
       facts: its analysis.
       target: the host that carries it out.
+      deterministic: whether sums of floats are taken in one order.
       watched: whether somebody sees every access, so that all of them have to be carried out.
     """
 
     program: Program
     facts: Facts
     target: Target
+    deterministic: bool = False
     watched: bool = False
 
     @functools.cached_property
@@ -53,5 +55,5 @@ class Analysed:
         return self._optimised(rows)
 
     def _optimised(self, rows: range | None) -> Task:
-        analyses = pipeline.optimised(self.program, self.target, rows)
+        analyses = pipeline.optimised(self.program, self.target, rows, in_order=self.deterministic)
         return Task(analyses.program, analyses.facts)

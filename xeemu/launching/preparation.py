@@ -350,7 +350,7 @@ def _prepared(
     traced = traced_program(kernel, nd_range, device, arguments, static)
     facts = dataflow.analyse(traced)
     conversions.check(traced, facts)
-    return Prepared(Analysed(traced, facts, options.target), options)
+    return Prepared(Analysed(traced, facts, options.target, options.deterministic), options)
 
 
 def traced_program(

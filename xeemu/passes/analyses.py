@@ -17,10 +17,12 @@ class Analyses:
     Attributes:
       program: the program.
       rows: the rows of groups, along the first dimension of the group range, that will carry it out; None for all.
+      in_order: whether sums of floats have to be taken in the order of the work-items.
     """
 
     program: Program
     rows: range | None = None
+    in_order: bool = False
 
     @functools.cached_property
     def facts(self) -> Facts:

@@ -3,6 +3,7 @@
 Who watches a program, as a check or a profile does, gets it as it was written.
 """
 
+import dataclasses
 from collections.abc import Callable
 
 from xeemu.devices.target import Target
@@ -18,6 +19,7 @@ from xeemu.passes.forward_stores import forward_stores
 from xeemu.passes.fuse_updates import fuse_updates
 from xeemu.passes.inline_calls import inline_calls
 from xeemu.passes.linearise_indices import linearise_indices
+from xeemu.passes.merge_updates import merge_updates
 from xeemu.passes.promote_memories import promote_memories
 from xeemu.passes.simplify_divisions import simplify_divisions
 
@@ -35,6 +37,7 @@ PASSES: tuple[Pass, ...] = (
     forward_stores,
     drop_redundant_masks,
     fuse_updates,
+    merge_updates,
 )
 """All of them, each once, in order. Each relies on those before it: after the first one there are no calls, and after
 the second one there is no dead code, of which the others leave none behind."""
@@ -42,7 +45,9 @@ the second one there is no dead code, of which the others leave none behind."""
 NAMES = tuple(each.__name__ for each in PASSES)
 
 
-def optimised(program: Program, target: Target, rows: range | None = None, after: str | None = None) -> Analyses:
+def optimised(
+    program: Program, target: Target, rows: range | None = None, after: str | None = None, in_order: bool = False
+) -> Analyses:
     """A program after the passes, with what is known of it.
 
     Args:
@@ -50,11 +55,12 @@ def optimised(program: Program, target: Target, rows: range | None = None, after
       target: the host that will carry it out.
       rows: the rows of groups, along the first dimension of the group range, that will; None for all.
       after: the name of the last pass that is applied; None for all.
+      in_order: whether sums of floats have to be taken in the order of the work-items.
     """
-    analyses = Analyses(program, rows)
+    analyses = Analyses(program, rows, in_order)
     for each in PASSES[: None if after is None else NAMES.index(after) + 1]:
         made = each(analyses.program, analyses, target)
         if made.body is not analyses.program.body:
             verifier.verify(made.body, lambda op: str(source.of_op(op)))
-            analyses = Analyses(made, rows)
+            analyses = dataclasses.replace(analyses, program=made)
     return analyses

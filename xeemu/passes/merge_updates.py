@@ -1,0 +1,264 @@
+"""Merged updates: updates of a memory that follow each other are a single one, with one more element for each.
+
+Where a loop is written out, each of several updates by one operation begins a constant further than the one before: one
+window of the memory holds all of them, so that no scatter is needed, and there is less to compile. So it is with plain
+stores of components that lie side by side. A GPU starts a kernel for each scatter: there also those are merged whose
+places depend on data, if no order counts.
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from xeemu.devices.target import Target
+from xeemu.ir import ops
+from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.ir.rewriting import Rewriter, rewritten
+from xeemu.knowledge import addressing, lattices
+from xeemu.knowledge.addressing import Address
+from xeemu.knowledge.analysis import Facts
+from xeemu.knowledge.lattices import StridedAxis
+from xeemu.language import primitives
+from xeemu.language.primitives import Access
+from xeemu.language.program import Program
+from xeemu.passes import eliminate_dead_code
+from xeemu.passes.analyses import Analyses
+from xeemu.passes.building import Builder
+
+_LONGEST = 64
+"""Updates that are merged: the values of all of them are there at once."""
+
+_IN_ANY_ORDER = frozenset({"store", "add", "sub", "min", "max", "and", "or", "xor"})
+"""What work-items may do to one element in any order, as far as all may be done at once."""
+
+
+def merge_updates(program: Program, analyses: Analyses, target: Target) -> Program:
+    """A program in which such updates of global and local memory are one each."""
+    search = _Search(analyses, joins=not target.scatters_in_order)
+    found = {op: run for region in analyses.by_region for run in search.runs(region) for op in run.updates}
+    if not found:
+        return program
+
+    def merged(rewriter: Rewriter, op: Op) -> Sequence[Value | None] | None:
+        if (run := found.get(op)) is None:
+            return None
+        # What the others leave nobody uses but the next one: for that stands what was there before.
+        return run.built(Builder(program, rewriter, op)) if op is run.updates[-1] else rewriter.values(op.operands[:1])
+
+    return eliminate_dead_code.remade(program, rewritten(program.body, merged))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Run:
+    """Updates that are merged.
+
+    Attributes:
+      updates: one after the other.
+      steps: how much further each begins than the one before, along each dimension; None if that is not the same.
+    """
+
+    updates: tuple[Op, ...]
+    steps: tuple[int, ...] | None
+
+    def built(self, builder: Builder) -> list[Value]:
+        """The memory after them."""
+        first, values = self.updates[0], builder.rewriter.values
+        access: Access = first.attributes["access"]
+        placed = self.updates if self.steps is None else self.updates[:1]
+        masks = [ops.mask(op) for op in self.updates]
+        parts = [
+            values(first.operands[:1]),
+            *(values(op.operands[1 + d] for op in placed) for d in range(access.rank)),
+            values(self._given()),
+            values(mask for mask in masks if mask is not None),
+        ]
+        return builder.applied(
+            _updated,
+            *(value for part in parts for value in part),
+            sizes=tuple(map(len, parts)),
+            steps=self.steps,
+            masked=tuple(mask is not None for mask in masks),
+            operations=tuple(map(ops.operation, self.updates)),
+            plain=first.name == ops.STORE,
+            access=access,
+        )
+
+    def _given(self) -> list[Value]:
+        """What each update is made with; once if it is one number for all of them."""
+        each = [op.operands[1 + op.attributes["access"].rank] for op in self.updates]
+        numbers = [v.array.item() if isinstance(v, Constant) and not v.ndim else None for v in each]
+        alike = numbers[0] is not None and all(n == numbers[0] for n in numbers)
+        one = alike and len({ops.operation(op) for op in self.updates}) == len({v.dtype for v in each}) == 1
+        return each[:1] if one else each
+
+
+def _updated(
+    *given: jax.Array,
+    sizes: tuple[int, ...],
+    steps: tuple[int, ...] | None,
+    masked: tuple[bool, ...],
+    operations: tuple[str, ...],
+    plain: bool,
+    access: Access,
+) -> Any:
+    """The memory after updates, from it, the components of their indices, their values and their masks."""
+    ends = np.cumsum(sizes)
+    (memory,), *indices, values, masks = (given[end - n : end] for n, end in zip(sizes, ends, strict=True))
+    left = iter(masks)
+    count, shape = len(operations), (*access.shape, len(operations))
+    if steps is None:
+        index = [_beside(each, access.shape) for each in indices]
+        values = tuple(-v if operation == "sub" else v for v, operation in zip(values, operations, strict=False))
+    else:
+        index = [_spread(i, step, count, shape) for (i,), step in zip(indices, steps, strict=True)]
+    where = [_beside([next(left) if m else np.bool_(True) for m in masked], access.shape)] if any(masked) else []
+    given_each = [v.astype(memory.dtype) for v in values]
+    value = _beside(given_each, access.shape) if len(values) > 1 else given_each[0]
+    merged = dataclasses.replace(access, shape=shape, masked=any(masked))
+    if plain:
+        return primitives.store_p.bind(memory, *index, value, *where, access=merged)
+    operation = operations[0] if steps is not None else ops.COMMUTING[operations[0]]
+    return primitives.atomic_p.bind(memory, *index, value, *where, op=operation, fetch=False, access=merged)
+
+
+def _beside(each: Sequence[Any], shape: tuple[int, ...]) -> jax.Array:
+    """Arrays beside each other along one more axis, the last; compilers put them together faster along the first."""
+    return jnp.moveaxis(jnp.stack([jnp.broadcast_to(one, shape) for one in each]), 0, -1)
+
+
+def _spread(index: jax.Array, step: int, count: int, shape: tuple[int, ...]) -> jax.Array:
+    """A component of an index, and so much further again and again, along one more axis."""
+    wide = index.astype(np.promote_types(index.dtype, np.int32))
+    return jnp.broadcast_to(wide, shape[:-1])[..., None] + (step * np.arange(count)).astype(wide.dtype)
+
+
+class _Search:
+    """Finds what is merged in a program; `joins` if updates are where places depend on data."""
+
+    def __init__(self, analyses: Analyses, joins: bool) -> None:
+        self.analyses, self.joins = analyses, joins
+
+    def runs(self, region: Region) -> Iterator[_Run]:
+        """Those of a region."""
+        facts, updates = self.analyses.by_region[region], self._updates(region)
+        following = {op: users for op in updates.values() if (users := updates.get(_alone(op, region)))}
+        begun = [op for op in updates.values() if op not in set(following.values())]
+        for op in begun:
+            yield from self._of_chain(list(_chain(op, following)), facts)
+
+    def _updates(self, region: Region) -> Mapping[Value | None, Op]:
+        """By the memory that they update the updates of which several may be done at once."""
+        facts = self.analyses.by_region[region]
+        return {op.operands[0]: op for op in region.ops if self._is_update(op, facts)}
+
+    def _is_update(self, op: Op, facts: Facts) -> bool:
+        if op.name not in (ops.STORE, ops.ATOMIC):
+            return False
+        space, operation = facts.values[op.operands[0]].space, ops.operation(op)
+        if op.name == ops.STORE:
+            return space == "global" and not op.attributes["access"].masked
+        in_order = self.analyses.in_order and op.operands[0].dtype.kind == "f" and operation in ("add", "sub")
+        return space != "private" and operation in _IN_ANY_ORDER and not (op.attributes["fetch"] or in_order)
+
+    def _of_chain(self, chain: list[Op], facts: Facts) -> Iterator[_Run]:
+        """Those of updates that follow each other."""
+        while len(chain) > 1:
+            run = self._row(chain, facts) or (self._joined(chain, facts) if self.joins else None)
+            if run is not None:
+                yield run
+            del chain[: len(run.updates) if run else 1]
+
+    def _row(self, chain: Sequence[Op], facts: Facts) -> _Run | None:
+        """The longest run that begins with the first and that one window holds; None if there is none."""
+        dimensions = self.analyses.dimensions
+        first = _address(chain[0], facts, dimensions)
+        count, steps = 1, None
+        for op, after in itertools.pairwise(chain[:_LONGEST]):
+            apart = _apart(op, after, facts, dimensions) if first is not None else None
+            if apart is None or steps not in (None, apart):
+                break
+            if not _is_window(chain[0], first, apart, count + 1):
+                break
+            count, steps = count + 1, apart
+        return None if steps is None else _Run(tuple(chain[:count]), steps)
+
+    def _joined(self, chain: Sequence[Op], facts: Facts) -> _Run | None:
+        """The longest run that begins with the first and of which no order counts; None if there is none."""
+        kind, count = _scattered(chain[0], facts), 1
+        while (
+            kind
+            and count < min(len(chain), _LONGEST)
+            and _scattered(chain[count], facts) == kind
+            and _is_alike(chain[0], chain[count])
+        ):
+            count += 1
+        return _Run(tuple(chain[:count]), None) if count > 1 else None
+
+
+def _alone(op: Op, region: Region) -> Value | None:
+    """The memory after an update, if it is used once."""
+    (memory,) = op.results
+    return memory if region.uses[memory] == 1 else None
+
+
+def _chain(op: Op | None, following: Mapping[Op, Op]) -> Iterator[Op]:
+    while op is not None:
+        yield op
+        op = following.get(op)
+
+
+def _scattered(op: Op, facts: Facts) -> str | None:
+    """By which operation an update at places that depend on data changes a memory, if no order counts."""
+    return None if addressing.is_formed(op, facts) else ops.commuting(op)
+
+
+def _is_alike(op: Op, other: Op) -> bool:
+    """Whether two updates have indices of the same shapes and dtypes."""
+    one, another = (dataclasses.replace(each.attributes["access"], masked=False) for each in (op, other))
+    return one == another and [i.dtype for i in ops.indices(op)] == [i.dtype for i in ops.indices(other)]
+
+
+def _address(op: Op, facts: Facts, dimensions: int) -> Address | None:
+    """Where an update lies, if that is known but for its group, and within bounds; no mask leaves elements out."""
+    if op.attributes["access"].masked:
+        return None
+    address = addressing.foreseen(op, facts, dimensions)
+    known = address.proved and address.form is not None and not address.form.based
+    return address if known and address.elements.count else None
+
+
+def _apart(op: Op, after: Op, facts: Facts, dimensions: int) -> tuple[int, ...] | None:
+    """How much further one of two updates begins along each dimension, if they are alike but for that."""
+    first, second = (_address(each, facts, dimensions) for each in (op, after))
+    if first is None or second is None or op.name != after.name or ops.operation(op) != ops.operation(after):
+        return None
+    if op.attributes["access"] != after.attributes["access"]:
+        return None
+    found = []
+    for one, other in zip(first.components, second.components, strict=True):
+        further = set((other.form.pattern - one.form.pattern).tolist())
+        if one.form.steps != other.form.steps or len(further) > 1:
+            return None
+        found.append(further.pop())
+    return tuple(found)
+
+
+def _is_window(op: Op, address: Address | None, steps: Sequence[int], count: int) -> bool:
+    """Whether a window holds so many updates; of plain stores those of a work-item come before those of the next one.
+
+    A store that leaves no gap between work-items is a copy, best made alone.
+    """
+    assert address is not None
+    assert address.form is not None
+    pattern = address.form.pattern
+    step = sum(s * n for s, n in zip(steps, lattices.strides(address.shape), strict=True))
+    if op.name == ops.STORE and pattern.size > 1 and abs(step) * (count - 1) >= int(np.abs(np.diff(pattern)).min()):
+        return False
+    lattice = lattices.of_pattern(pattern)
+    writes = ops.operation(op) == "store"
+    return lattice is not None and (step != 0 or not writes) and lattice.along(StridedAxis(count, step)).apart
