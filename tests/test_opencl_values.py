@@ -24,12 +24,40 @@ def kernel(body, declarations=""):
         ("int j; for (int k = 0; k < 3; k++) { if (k == 0) j = i; else j += k; } a[i] = j;", 0),
         ("float4 v; v.x = 1; v.yzw = (float3)(2); a[i] = (int)(v.x + v.w);", 0),
         ("int j; j = i; a[i] = j;", 0),
+        ("int j; if (i > 3) j = 2; a[i] = j;", 4),
+        ("int j; if (a[i] > 3) j = 2; a[i] = j;", 4),
+        ("int j; if (a[i] > 3) j = 2; if (i > 3) a[i] = j;", 0),
+        ("int j; for (int k = 0; k < i; k++) { j = k; } a[i] = j;", 1),
+        ("int j; switch (i & 3) { case 0: j = 1; case 1: j = 2; break; case 2: j = 3; } a[i] = j;", 16),
+        ("int j; int k = 0; while (1) { if (k == i) break; j = k; if (++k > 5) break; } a[i] = j;", 1),
+        ("int j; if (i > 7 && (j = i) > 9) { a[i] = j; } else a[i] = j;", 8),
+        ("int j = i > 5 ? 1 : 0; int k; if (j) { k = 1; } k += i; a[i] = k;", 6),
     ],
 )
 def test_a_number_that_was_given_no_value_is_an_uninitialised_read(body, found):
     _, findings = xe.check(kernel(body), N)(A)
     assert [(f.kind, f.space, f.count) for f in findings] == [("uninitialized-read", "private", found)] * (found > 0)
     assert all(f.sites[0].line == 4 for f in findings)
+    assert all("of private memory j, which" in str(f) or "j" not in f.memory for f in findings)
+    assert all(f"Give {f.memory} a value on every way to this line" in str(f) for f in findings)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("int j; if (a[i] > 3) j = 2; else { j = 3; } a[i] = j;", np.where(A > 3, 2, 3)),
+        ("int j, k; for (j = 0; j < a[i]; j++) { k = j; if (k > 4) break; } a[i] = j;", np.minimum(A, 5)),
+        ("int j; for (int k = 0; k < 3; k++) { j = k + i; } a[i] = j;", A + 2),
+        ("int j; do { j = i; } while (j < 0); a[i] = j;", A),
+        ("int j; switch (i & 1) { case 0: j = 1; break; default: j = 2; } a[i] = j;", 1 + A % 2),
+        ("int j; while (true) { j = i; if (j >= 0) break; } a[i] = j;", A),
+        ("int j; if (i < 5) { a[i] = 0; return; } else j = i; a[i] = j;", np.where(A < 5, 0, A)),
+        ("int j; (i > 3) ? (j = 1) : (j = 2); a[i] = j;", np.where(A > 3, 1, 2)),
+    ],
+)
+def test_a_number_that_has_a_value_on_every_way_is_in_a_register(body, expected):
+    assert "private" not in str(xe.trace(kernel(body), N)(A))
+    np.testing.assert_array_equal(xe.launch(kernel(body), N)(A), expected)
 
 
 def test_a_float_without_a_value_is_no_number():

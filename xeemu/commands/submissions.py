@@ -46,8 +46,9 @@ def launch(path: str, name: str, options: "KernelOptions") -> Submission:
     if options.static:
         raise UsageError(f"{kernel.name} has no static parameters; write -D{options.static[0]} in --options")
     given = _Given(loaded.captures(kernel.name), loaded.plan(kernel.name), options.shapes_only)
+    nd_range = _sizes(kernel, options)
     inputs = given.inputs(options.arguments)
-    return Submission(kernel, _sizes(kernel, options), inputs, given.origins(options.arguments))
+    return Submission(kernel, nd_range, inputs, given.origins(options.arguments))
 
 
 def _sizes(kernel: xe.Kernel, options: "KernelOptions") -> xe.NDRange:

@@ -71,7 +71,9 @@ class Run:
         return work_item(self.geometry, group, item, self.dialect)
 
     def element(self, memory: Allocation, element: int) -> Element:
-        """An element by its number in row-major order."""
+        """An element by its number in row-major order; of a variable of C without an index."""
+        if self.program.kernel.interface is not None and memory.space != "global" and memory.elements == 1:
+            return Element(memory.space, memory.name, ())
         return Element(memory.space, memory.name, tuple(int(n) for n in np.unravel_index(element, memory.shape)))
 
     def what(self, spot: Spot) -> str:

@@ -46,13 +46,15 @@ def called_from(chains: Sequence[Sequence[Site]]) -> tuple[str, ...]:
 
 @dataclasses.dataclass(frozen=True)
 class Element:
-    """An element of a memory: what it belongs to, and its index."""
+    """An element of a memory: what it belongs to, and its index; none of what is a variable to its language."""
 
     space: str
     memory: str
     address: tuple[int, ...]
 
     def __str__(self) -> str:
+        if not self.address:
+            return f"{self.space} memory {self.memory}"
         return f"{self.space} memory {self.memory}[{', '.join(map(str, self.address))}]"
 
 

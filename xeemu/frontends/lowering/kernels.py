@@ -9,6 +9,7 @@ import numpy as np
 from xeemu.frontends import composites, opaques, types, values
 from xeemu.frontends.functions import Function, Program
 from xeemu.frontends.lowering import (
+    assigned,
     constants,
     effects,
     expressions,
@@ -176,12 +177,12 @@ def _allocate(walk: Walk, kernel: Function) -> None:
     """Makes the local memories and private arrays of a kernel and of all that it calls, before anything else."""
     nulls.allocate(walk)
     groupmemories.allocate(walk, kernel)
-    indexed = effects.indexed(kernel)
+    elsewhere = {*effects.indexed(kernel), *walk.granules, *assigned.doubtful(kernel)}
     for function in effects.functions(kernel):
         declared = [v for node in effects.nodes(function.body) if isinstance(node, Declaration) for v in node.variables]
         for variable in (*function.parameters, *declared):
             needed = _in_memory(variable) and variable not in walk.promoted
-            if needed or variable in indexed or variable in walk.granules:
+            if needed or variable in elsewhere:
                 _make(walk, variable)
 
 
