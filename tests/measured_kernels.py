@@ -139,13 +139,15 @@ def conv_slm(wg, data, taps, out):
 
     def left(j, cache):
         k = i - half + j
-        return cache.at[j].set(data.load(k, where=first & (k >= 0)), where=first)
+        return cache.at[j].set(data.load(k, where=k >= 0))
 
     def right(j, cache):
         k = i + 1 + j
-        return cache.at[size + half + j].set(data.load(k, where=last & (k < n)), where=last)
+        return cache.at[size + half + j].set(data.load(k, where=k < n))
 
-    cache = lax.fori_loop(0, half, right, lax.fori_loop(0, half, left, cache))
+    for alone, copy in ((first, left), (last, right)):
+        copied = functools.partial(lax.fori_loop, 0, half, copy)
+        cache = wg.cond(alone, copied, lambda cache: cache, cache)
     cache = wg.barrier(cache)
     t = lax.fori_loop(0, m, lambda j, t: t + cache[lid + j] * taps[j], jnp.zeros(wg.size, I32))
     return out.at[i].set(t)
@@ -293,9 +295,9 @@ def table_good(wg, table, out):
 
     def copy(k, slm):
         i = lid + k * wg.size
-        return slm.at[i].set(table.load(i, where=i < size), where=i < size)
+        return slm.at[i].set(table[i])
 
-    slm = wg.barrier(lax.fori_loop(0, -(-size // wg.size), copy, slm))
+    slm = wg.barrier(wg.fori_loop(0, (size - lid + wg.size - 1) // wg.size, copy, slm))
     return _use(wg, slm, out, size)
 
 
@@ -341,8 +343,8 @@ def reduce_inter(wg, data, out):
         return wg.barrier(tree.at[index].set(pair, where=live))
 
     tree = lax.fori_loop(0, wg.size.bit_length() - 1, step, tree)
-    first = lid == 0
-    return out.at[wg.group_id()].set(tree.load(0, where=first), where=first)
+    # One sub-group of each work-group issues this load, as is counted: a branch.
+    return wg.cond(lid == 0, lambda out: out.at[wg.group_id()].set(tree[0]), lambda out: out, out)
 
 
 def _reduce(p: Params, wg: int, grid: int) -> Case:

@@ -62,11 +62,13 @@ def _of_memory(conflicting: Sequence[SiteReport], sites: Sequence[SiteReport], s
 
 def _one_word(sites: Sequence[SiteReport], subject: Subject) -> Advice:
     changed = tuple((site, _by_one_item(site, subject)) for site in sites)
+    # The others issue the store all the same, with no lane that takes part.
+    masked = sum((before.requests or 0) - (after.requests or 0) for before, after in changed)
     text = (
         f"{figures(sites[0])} Lanes of a request store to one word, one after the other. Let one work-item store what "
         f"all agree on: {subject.dialect.one_item.format(scope='local')}."
     )
-    return Advice("bank conflict", tuple(sites), text, Change(sites=changed))
+    return Advice("bank conflict", tuple(sites), text, Change(sites=changed, instructions={"memory": float(masked)}))
 
 
 def _parts_of_words(stores: Sequence[SiteReport], sites: Sequence[SiteReport], subject: Subject) -> Advice:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from xeemu.cost import amounts, pipes, requests
+from xeemu.cost import amounts, masked, pipes, requests
 from xeemu.cost.algorithms import EXCHANGE
 from xeemu.cost.census import Census
 from xeemu.cost.counting import Counts
@@ -22,12 +22,15 @@ def of_launch(sites: Mapping[AccessSite, SiteReport], counts: Counts, taken: Cen
       taken: its census.
     """
     executed = _by_class(counts, taken)
-    classes, barriers, exchanges = _classes(executed, taken, amounts.total(site.requests for site in sites.values()))
+    without_lanes = masked.of_launch(sites, counts, taken)
+    asked = amounts.total((*(site.requests for site in sites.values()), round(sum(without_lanes.values()))))
+    classes, barriers, exchanges = _classes(executed, taken, asked)
     return Executed(
         instructions=classes,
         chain=executed.get(CHAIN, 0.0),
         barriers=barriers,
         exchanges=exchanges,
+        masked=without_lanes,
         atomics=_atomics(sites, counts, taken),
     )
 

@@ -15,7 +15,8 @@ the terms are
     issue         instructions / (C * vector engines); the busiest pipe (module `pipes`), where the instructions of a
                   class take instructions * sub-group size / (C * lanes); and requests * send_cycles / (C * vector
                   engines), where that is known. The longest of them, without the classes that have no figure
-    SLM           passes / C, a pass taking banks * bank bytes / SLM bytes per cycle
+    SLM           passes / C, a pass taking banks * bank bytes / SLM bytes per cycle; on some devices accesses that a
+                  sub-group issues though no lane of it takes part have passes too
     L1            requests * l1_request_cycles / C or bytes / (C * L1 bytes per cycle) or, where they are counted,
                   passes / C, a pass taking banks * bank bytes / L1 bytes per cycle. The longest of them
     L2            (bytes past the L1 + a read and a write of a sector for each atomic update) / L2 bytes per cycle.
@@ -249,9 +250,10 @@ def _issue(work: Work, device: Device, cores: float | None) -> Term:
 
 def _slm(work: Work, device: Device, cores: float | None) -> Term:
     pass_bytes = amounts.product(device.slm_banks, device.slm_bank_bytes)
+    without_lanes = work.masked_requests * (device.slm_masked_passes or 0)
     return _term(
         "SLM",
-        work.local_passes,
+        amounts.total((work.local_passes, without_lanes)),
         "passes",
         amounts.product(cores, amounts.quotient(device.slm_bytes_per_cycle, pass_bytes)),
     )

@@ -139,7 +139,12 @@ class Launch:
         changed = {id(before) for before, _ in change.sites}
         packed = [place for place, site in self.sites.items() if change.packed and id(site) in changed]
         with Budget().portion():
-            executed = dataclasses.replace(self.executed, instructions=self._classes(change), chain=self._chain(change))
+            executed = dataclasses.replace(
+                self.executed,
+                instructions=self._classes(change),
+                chain=self._chain(change),
+                masked=self._masked(change),
+            )
             spill = self.spill if change.spills else Spill()
             work = workload.of_launch(sites, executed, self.taken, self.resident, frozenset(packed), spill)
         return None if work is None else _filled(_spread(_added(work, change), change), change)
@@ -204,6 +209,18 @@ class Launch:
                 total[name] = total.get(name, 0.0) + more
         return total
 
+    def _masked(self, change: Change) -> Mapping[AccessSite, float]:
+        """Accesses without a lane that takes part: of a site that changes as many as it has requests, but in a loop of
+        fewer iterations those of its sub-groups that make no request."""
+        after, times = {id(old): new for old, new in change.sites}, {id(site): n for site, n in change.loops}
+        found = {}
+        for place, number in self.executed.masked.items():
+            site = self.sites[place]
+            old, new = site.requests or 0, after.get(id(site), site).requests or 0
+            issued = (number + old) / times.get(id(site), old / new if new else 1.0)
+            found[place] = max(0.0, issued - new)
+        return found
+
     def _chain(self, change: Change) -> float | None:
         arithmetic = sum(n for name, n in change.instructions.items() if name not in ("memory", "barrier", CHAIN))
         chain = self.executed.chain
@@ -213,8 +230,10 @@ class Launch:
         known = self.executed.instructions
         if known is None:
             return None
-        spared = sum((before.requests or 0) - (after.requests or 0) for before, after in change.sites)
-        more = {"memory": -spared, **{name: n for name, n in change.instructions.items() if name in pipes.CLASSES}}
+        more = {name: n for name, n in change.instructions.items() if name in pipes.CLASSES}
+        asked = sum((after.requests or 0) - (before.requests or 0) for before, after in change.sites)
+        masked = sum(self._masked(change).values()) - sum(self.executed.masked.values())
+        more["memory"] = more.get("memory", 0.0) + asked + masked
         return {name: max(0.0, known.get(name, 0) + more.get(name, 0)) for name in dict.fromkeys([*known, *more])}
 
 

@@ -41,6 +41,7 @@ class Work:
       instructions: executed by sub-groups, by class (see `pipes.CLASSES`).
       dependent_instructions: those of them, without requests to memory, that wait for the one before; `None` is all.
       local_passes: bank passes of all requests to local memory.
+      masked_requests: to local memory, that sub-groups issue though none of their lanes takes part.
       global_requests: to global memory, and to private memory where it is not in registers.
       bytes_moved: of whole sectors (or lines, where the device does not divide them) that these requests touch.
       l1_passes: bank passes of all requests to global memory, where the L1 has the banks of the SLM (lanes on one word
@@ -76,6 +77,7 @@ class Work:
     instructions: Mapping[str, float] | None = dataclasses.field(default_factory=dict)
     dependent_instructions: float | None = None
     local_passes: float | None = 0
+    masked_requests: float = 0
     global_requests: float | None = 0
     bytes_moved: float | None = 0
     l1_passes: float | None = None

@@ -50,6 +50,7 @@ class Executed:
       chain: those that wait for the one before, without requests to memory; None if they are not known.
       barriers: of work-groups.
       exchanges: requests to local memory of group algorithms; half of them are loads, and each takes one pass.
+      masked: by place, accesses that sub-groups issue though none of their lanes takes part (see module `masked`).
       atomics: totals of atomic operations.
     """
 
@@ -57,6 +58,7 @@ class Executed:
     chain: float | None
     barriers: int | None
     exchanges: int | None
+    masked: Mapping[AccessSite, float]
     atomics: AtomicTotals
 
 
@@ -92,6 +94,7 @@ def of_launch(
         instructions=executed.instructions,
         dependent_instructions=executed.chain,
         local_passes=amounts.total(site.passes for site in local.values()),
+        masked_requests=sum(number for place, number in executed.masked.items() if place in local),
         global_requests=amounts.total(site.requests for site in remote.values()),
         bytes_moved=amounts.total(site.bytes_moved for place, site in remote.items() if place not in updates),
         l1_passes=_l1_passes(remote, taken),

@@ -243,6 +243,11 @@ ARCHITECTURES: dict[str, tuple[Source, ...]] = {
         *figures(*H200, slm_banks=32, slm_bank_bytes=4, slm_same_word_stores_conflict=False),
         *figures(*H200, slm_wide_accesses="lane_groups", slm_paired_lanes=(1, 2), slm_atomic_bytes=4),
         *figures(*H200, slm_float_atomics=False, slm_shared_increments=True, slm_compare_exchange_passes=2),
+        *figures(
+            "H",
+            "an H200's counters: passes of a tree reduction whose sub-groups have no lanes left",
+            slm_masked_passes=1,
+        ),
         *figures(*H200, tag_bank_masks=(0x7AB5, 0xD5DA)),
         *figures("H", "measured on an H200: loads 48 bytes apart move pieces of 64 bytes", dram_access_bytes=64),
         *figures("H", "measured on an H200; 512 would agree as well", grf_granule_bytes=1024),

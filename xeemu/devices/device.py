@@ -75,6 +75,8 @@ class Device:
       slm_float_atomics: whether the SLM adds floats; else that too is such a loop.
       slm_shared_increments: whether lanes that add the constant 1 to one word, the result unused, share a pass.
       slm_compare_exchange_passes: passes of a compare-and-exchange for each lane of a bank.
+      slm_masked_passes: passes of an access that a sub-group issues though none of its lanes takes part; None: none, as
+        far as is known.
       slm_bytes_per_cycle: peak SLM bandwidth of an Xe core. It exceeds `slm_banks * slm_bank_bytes` where the measured
         bandwidth contradicts the documented bank geometry.
       slm_latency_cycles: of a load without conflicts.
@@ -173,6 +175,7 @@ class Device:
     slm_float_atomics: bool | None = None
     slm_shared_increments: bool | None = None
     slm_compare_exchange_passes: int | None = None
+    slm_masked_passes: int | None = None
     slm_bytes_per_cycle: float | None = None
     slm_latency_cycles: float | None = None
 
