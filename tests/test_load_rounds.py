@@ -166,6 +166,26 @@ def test_only_what_was_loaded_is_waited_for_before_a_load(kernel, loads, rounds)
 
 
 @xe.kernel(sub_group_size=32)
+def copied_alone(wg, x, out, *, first, last):
+    """The first and the last sub-group copy something each, while the others wait at the barrier."""
+    lid = wg.local_id()
+    tile = wg.local(wg.size, jnp.float32)
+    for alone, loads in ((lid == 0, first), (lid == wg.size - 1, last)):
+        copy = lambda tile, n=loads: lax.fori_loop(0, n, lambda k, t: t.at[k].set(x[k]), tile)  # noqa: E731
+        tile = wg.cond(alone, copy, lambda tile: tile, tile)
+    return out.at[wg.global_id()].set(wg.barrier(tile)[lid])
+
+
+def test_all_sub_groups_wait_for_the_longest_of_the_loops_before_a_barrier():
+    """The other one is waited for by the sub-group that goes through it."""
+    launch = xe.estimate(copied_alone, xe.NDRange(GROUPS * 256, 256), device="h200")
+    shapes = X, jax.ShapeDtypeStruct((GROUPS * 256,), np.dtype(np.float32))
+    for first, last in ((64, 32), (32, 64)):
+        waits = launch(*shapes, first=first, last=last).waits
+        assert sum(each.times for each in waits if each.site and each.site.memory == "x") == GROUPS * (8 * 16 + 8)
+
+
+@xe.kernel(sub_group_size=32)
 def fields(wg, x, out, *, loads):
     """The first few elements of four that each work-item has side by side: only the first load of a line misses."""
     i = wg.global_id()

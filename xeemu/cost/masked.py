@@ -50,11 +50,11 @@ def _is_masked(operation: Operation) -> bool:
 
 def _times(operation: Operation, counts: Counts, taken: Census) -> int | None:
     """How often sub-groups execute what an access stands in, with an active lane."""
-    frame, (plan, number) = operation.frame, operation.key
-    section = max((begun for begun in frame.regions if begun < number), default=START)
-    executions = counts.executions[plan]
+    node, (facts, number) = operation.node, operation.key
+    section = max((begun for begun in node.regions if begun < number), default=START)
+    executions = counts.executions[facts]
     times = None if executions is None else executions * requests.sub_groups(taken.geometry)
-    return counts.active.get((plan, section), times)
+    return counts.active.get((facts, section), times)
 
 
 def _each_time(operation: Operation, taken: Census) -> int:

@@ -33,17 +33,31 @@ class Piece(NamedTuple):
     is_local: bool
 
 
+class Awaited(NamedTuple):
+    """Where other sub-groups of the work-group wait until an operation is done: at a barrier that comes after it.
+
+    Attributes:
+      node: the body with the barrier.
+      barriers: of that body, before the operation; of a loop's body, a barrier before it may be the one.
+      inner: the loop or branch of that body which the operation stands in; None where it stands in the body itself.
+    """
+
+    node: Node
+    barriers: int
+    inner: Node | None
+
+
 @dataclasses.dataclass(frozen=True)
 class Pieces:
     """Where the operations of a program stand; of a body that was walked several times, those of the first.
 
     Attributes:
       of: the piece of each operation.
-      awaited: operations after which a barrier comes in their body; in a loop's body, wherever it stands.
+      awaited: operations after which a barrier comes, and where.
     """
 
     of: Mapping[Operation, Piece]
-    awaited: Set[Operation]
+    awaited: Mapping[Operation, Awaited]
 
 
 def of_tree(root: Node, in_registers: Set[Allocation]) -> Pieces:
@@ -55,7 +69,7 @@ def of_tree(root: Node, in_registers: Set[Allocation]) -> Pieces:
     """
     walk = _Walk(in_registers)
     walk.straight(root)
-    return Pieces(walk.pieces, walk.awaited)
+    return Pieces(walk.pieces, walk.awaited())
 
 
 def waits(step: "Operation | Meeting | Node") -> bool:
@@ -72,12 +86,20 @@ class _Stretch:
       before: barriers, loops and branches so far.
       barriers: those of them that are barriers.
       met: the operations so far, each with the barriers before it.
+      around: the stretch that the body stands in; None of the kernel's own.
+      at: barriers of that stretch before it.
     """
 
     node: Node
     before: int = 0
     barriers: int = 0
     met: list[tuple[Operation, int]] = dataclasses.field(default_factory=list)
+    around: "_Stretch | None" = None
+    at: int = 0
+
+    def meets_after(self, barriers: int) -> bool:
+        """Whether there is a barrier after so many of them; of a loop's body, in the next iteration."""
+        return self.barriers > (0 if self.node.kind == "iteration" else barriers)
 
 
 _Depth = tuple[int, int]
@@ -90,15 +112,19 @@ class _Walk:
     def __init__(self, in_registers: Set[Allocation]) -> None:
         self.in_registers = in_registers
         self.pieces: dict[Operation, Piece] = {}
-        self.awaited: set[Operation] = set()
+        self._stretches: list[_Stretch] = []
         self._walked: set[Facts] = set()
 
-    def straight(self, node: Node) -> None:
+    def straight(self, node: Node, around: _Stretch | None = None) -> None:
         """A body that is no call's."""
-        stretch = _Stretch(node)
+        stretch = _Stretch(node, around=around, at=around.barriers if around else 0)
+        self._stretches.append(stretch)
         self._body(node, stretch, {})
-        anywhere = node.kind == "iteration"
-        self.awaited |= {o for o, before in stretch.met if stretch.barriers > (0 if anywhere else before)}
+
+    def awaited(self) -> dict[Operation, Awaited]:
+        """Of the operations that were met, those after which a barrier comes."""
+        found = {o: _awaited(stretch, before) for stretch in self._stretches for o, before in stretch.met}
+        return {operation: each for operation, each in found.items() if each is not None}
 
     def _body(self, node: Node, stretch: _Stretch, inputs: Mapping[Value, _Depth]) -> list[_Depth]:
         """A body, or a call's as part of one; gives what its results wait for."""
@@ -128,7 +154,7 @@ class _Walk:
             return self._body(step, stretch, dict(zip(step.body.taken, given, strict=True)))
         for inner in steps:
             if isinstance(inner, Node) and inner.facts not in self._walked:
-                self.straight(inner)
+                self.straight(inner, stretch)
         if any(map(_ends, steps)):
             stretch.before += 1
             stretch.barriers += any(map(waits, steps))
@@ -147,6 +173,17 @@ class _Walk:
         if operation.fetches:
             return [(stretch.before, depth + (memory not in self.in_registers))] * len(op.results)
         return [(stretch.before, _deepest(op.used, stretch, depths) if is_private else 0)] * len(op.results)
+
+
+def _awaited(stretch: _Stretch, barriers: int) -> Awaited | None:
+    """The nearest body in which a barrier comes after what stands behind so many barriers of a stretch."""
+    place: _Stretch | None = stretch
+    inner: Node | None = None
+    while place is not None:
+        if place.meets_after(barriers):
+            return Awaited(place.node, barriers, inner)
+        place, barriers, inner = place.around, place.at, place.node
+    return None
 
 
 def _number(step: Operation | Meeting | Node) -> int:

@@ -256,8 +256,8 @@ def _of_change(wait: Wait, work: Work, change: Change) -> Wait:
         return dataclasses.replace(wait, rounds=min(wait.rounds, wait.requests / UNROLLED))
     looped = {id(site) for site, _ in change.loops}
     if any(wait.site is after and id(before) in looped for before, after in change.sites):
-        # Of a loop that is hardly gone through again, no iterations are unrolled.
-        return dataclasses.replace(wait, rounds=max(wait.rounds, min(wait.requests, work.sub_groups)))
+        # Of a loop that is hardly gone through again, no iterations are unrolled, and no others wait.
+        return dataclasses.replace(wait, rounds=min(wait.requests, max(wait.rounds, work.sub_groups)))
     return wait
 
 

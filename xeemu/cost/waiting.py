@@ -5,8 +5,9 @@ loop without barriers, which compilers unroll by `instructions.UNROLLED`; but no
 then waits once for them, which is a *round*, for as long as the slowest of them takes: where it misses once in its
 piece, or in its loop, one round is as long as that; in further rounds those that miss are together. More loads so never
 wait less. Of loads that not all sub-groups make, those that fewer make are taken to be made by some that make the
-others too. For a load before a barrier all sub-groups of the work-group wait, also those that have nothing to load; in
-a work-group in which none loads, none waits.
+others too. For a load before a barrier all sub-groups of the work-group wait, also those that have nothing to load: of
+the loops and branches before it, which may go side by side in different sub-groups, for the longest alone. In a
+work-group in which none loads, none waits.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ from typing import NamedTuple
 from xeemu.cost import amounts, instructions, requests
 from xeemu.cost.caches import Misses
 from xeemu.cost.census import Census
-from xeemu.cost.pieces import Piece, waits
+from xeemu.cost.pieces import Awaited, Piece, waits
 from xeemu.cost.sites import SiteReport
 from xeemu.cost.work import Wait
 from xeemu.knowledge.access_tree import AccessSite, Node, Operation
@@ -80,20 +81,23 @@ def of_launch(
     """
     pieces: dict[Piece, list[_Load]] = {}
     parts = {figure: {o.key: share for o, share in shares(sites, taken, figure)} for figure in _SIZES}
-    for operation, asked in _loads(sites, taken):
+    every = list(_loads(sites, taken))
+    awaited = _awaited(every, taken)
+    for operation, asked in every:
         if asked is None:
             return None
         sizes = {figure: share[operation.key] for figure, share in parts.items()}
         load = _load(operation, asked, sites[operation.place], sizes, taken)
+        waiting = asked * (_waiting(operation, taken) if operation in awaited else 1.0)
         pieces.setdefault(taken.pieces.of[operation], []).append(
-            load._replace(missed=_missed(operation, taken, missed))
+            load._replace(requests=waiting, missed=_missed(operation, taken, missed))
         )
     rounds: dict[AccessSite, list[_Rounds]] = {}
     for piece, loads in pieces.items():
-        together, every = _together(piece, loads, taken), sum(load.requests for load in loads)
+        together, total = _together(piece, loads, taken), sum(load.requests for load in loads)
         for load in loads:
             if load.requests:
-                rounds.setdefault(load.place, []).append(together.part(load.requests / every))
+                rounds.setdefault(load.place, []).append(together.part(load.requests / total))
     return tuple(_wait(each, sites[place]) for place, each in rounds.items())
 
 
@@ -103,7 +107,7 @@ def _load(operation: Operation, asked: float, site: SiteReport, parts: Mapping[s
     passes = (site.passes or 0) * parts["passes"] if is_local else (site.l1_passes or 0) * parts["l1_passes"]
     return _Load(
         place=operation.place,
-        requests=asked * _waiting(operation, times, taken),
+        requests=asked,
         each_time=max(1.0, asked / times) if times else 1.0,
         missed=None,
         bytes=amounts.quotient(amounts.product(site.bytes_moved, parts["sectors"]), asked),
@@ -156,13 +160,29 @@ def shares(sites: Iterable[AccessSite], taken: Census, figure: str = "requests")
             yield operation, 1 / len(counts) if alike or counted is None else counted / total
 
 
-def _waiting(operation: Operation, times: float, taken: Census) -> float:
-    """Sub-groups that wait for each one that loads, of those that execute an operation so many times."""
+def _awaited(loads: Sequence[tuple[Operation, float | None]], taken: Census) -> set[Operation]:
+    """The loads for which other sub-groups wait at a barrier, with the requests of each given: of the loops and
+    branches before it those of the one with the most."""
+    inner: dict[Awaited, float] = {}
+    longest: dict[tuple[Node, int], Awaited] = {}
+    for operation, asked in loads:
+        place = taken.pieces.awaited.get(operation)
+        if place is not None and place.inner is not None:
+            inner[place] = inner.get(place, 0.0) + (asked or 0.0)
+    for place in sorted(inner, key=lambda each: inner[each]):
+        longest[place.node, place.barriers] = place
+    here = ((operation, taken.pieces.awaited.get(operation)) for operation, _ in loads)
+    return {o for o, at in here if at and (at.inner is None or longest[at.node, at.barriers] == at)}
+
+
+def _waiting(operation: Operation, taken: Census) -> float:
+    """Sub-groups that wait for each one that loads, if those of the work-group do."""
     count = taken.counts[operation.key]
     loads = count.named("requests") if count is not None else None
-    if not loads or operation not in taken.pieces.awaited:
+    if not loads:
         return 1.0
     groups = taken.meeting.get(operation.key)
+    times = _executed(operation.node, taken)
     waiting = times if groups is None else groups * requests.sub_groups(taken.geometry)
     return max(1.0, waiting / loads)
 
