@@ -180,8 +180,36 @@ def test_slm_l1_and_barriers_share_a_port():
     both = predict(launch(**counts), H200, 1)
     assert both.cycles == pytest.approx(2e6, rel=1e-3)
     assert both.bound in ("SLM", "L1")
-    met = predict(launch(132 * 32, **counts, barriers=132 * 5 * 10**5), H200, 32)
-    assert met.cycles == pytest.approx(3e6, rel=1e-2)
+    met = predict(launch(132 * 32, **counts, barriers=132 * 8 * 10**5), H200, 32)
+    passes, arrivals = 0.8e6, 1.25 * 0.8e6
+    assert met.cycles == pytest.approx(2e6 + passes + arrivals, rel=1e-2)
+
+
+def test_what_no_lane_takes_part_in_has_a_pass_where_the_device_has_a_figure():
+    work = launch(local_passes=132 * 1000, masked_requests=132 * 500)
+    assert cycles(work)["SLM"] == pytest.approx(1500)
+    assert cycles(work, dataclasses.replace(H200, slm_masked_passes=None))["SLM"] == pytest.approx(1000)
+
+
+# Cycles between barriers, by the sub-groups of a work-group, for 1, 2, 4 ... work-groups on each SM of an H200.
+BARRIERS = {
+    1: (14.9, 14.8, 14.8, 23.3, 46.2, 62.9),
+    2: (16.8, 16.8, 16.9, 32.1, 47.7, 79.2),
+    4: (20.8, 20.8, 32.1, 47.7, 82.4),
+    8: (28.8, 32.6, 53.6, 89.8),
+    16: (44.8, 64.2, 83.6),
+    32: (76.9, 116.2),
+}
+
+
+def test_barriers_take_what_was_measured():
+    """A sub-group that arrives alone takes 2 cycles; with that for all, and no passes, the mean error is 19 %."""
+    errors = []
+    for sub_groups, times in BARRIERS.items():
+        for k, measured in enumerate(times):
+            work = launch(132 * 2**k, sub_groups, barriers=132 * 2**k * 1000)
+            errors.append(abs(predict(work, H200, 2**k).cycles / 1000 / measured - 1))
+    assert sum(errors) / len(errors) < 0.10
 
 
 def test_what_goes_to_dram_goes_through_the_l2_at_the_same_time():
@@ -379,12 +407,11 @@ def test_a_count_that_is_not_known_leaves_its_term_and_the_time_unknown(field, r
     assert (prediction.cycles, prediction.time_s, prediction.bound) == (None, None, None)
 
 
-@pytest.mark.parametrize(
-    ("field", "figure"), [("barriers", "barrier_cycles_per_sub_group"), ("local_passes", "slm_banks")]
-)
+@pytest.mark.parametrize(("field", "figure"), [("barriers", "barrier_arrival_cycles"), ("local_passes", "slm_banks")])
 def test_a_count_of_what_the_device_has_no_figure_for_is_not_missed(field, figure):
     """Without the figure the term is left out, whatever the count."""
-    bare = dataclasses.replace(H200, **{figure: None, "barrier_latency_cycles": None, "alu_latency_cycles": None})
+    others = "barrier_latency_cycles", "alu_latency_cycles", "slm_barrier_passes"
+    bare = dataclasses.replace(H200, **dict.fromkeys((figure, *others)))
     work = launch(bytes_moved=1000, l2_bytes=1000, dram_bytes=1000, instructions={"f32": 1000})
     counted, missing = (predict(dataclasses.replace(work, **{field: n}), bare, 1) for n in (10, None))
     assert counted.cycles == missing.cycles > 0
@@ -398,7 +425,7 @@ FIGURE_OF_TERM = {
     "l2_bytes_per_cycle": "L2",
     "dram_bytes_per_s": "DRAM",
     "same_address_atomics_per_cycle": "atomics",
-    "barrier_cycles_per_sub_group": "barriers",
+    "barrier_arrival_cycles": "barriers",
     "group_dispatch_s": "group launch",
     "alu_latency_cycles": "latency",
 }

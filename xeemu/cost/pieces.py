@@ -182,7 +182,8 @@ def _awaited(stretch: _Stretch, barriers: int) -> Awaited | None:
     while place is not None:
         if place.meets_after(barriers):
             return Awaited(place.node, barriers, inner)
-        place, barriers, inner = place.around, place.at, place.node
+        barriers, inner = place.at, place.node
+        place = place.around
     return None
 
 

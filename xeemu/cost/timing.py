@@ -15,8 +15,8 @@ the terms are
     issue         instructions / (C * vector engines); the busiest pipe (module `pipes`), where the instructions of a
                   class take instructions * sub-group size / (C * lanes); and requests * send_cycles / (C * vector
                   engines), where that is known. The longest of them, without the classes that have no figure
-    SLM           passes / C, a pass taking banks * bank bytes / SLM bytes per cycle; on some devices accesses that a
-                  sub-group issues though no lane of it takes part have passes too
+    SLM           passes / C, a pass taking banks * bank bytes / SLM bytes per cycle; on some devices barriers have
+                  passes too, and accesses that a sub-group issues though no lane of it takes part
     L1            requests * l1_request_cycles / C or bytes / (C * L1 bytes per cycle) or, where they are counted,
                   passes / C, a pass taking banks * bank bytes / L1 bytes per cycle. The longest of them
     L2            (bytes past the L1 + a read and a write of a sector for each atomic update) / L2 bytes per cycle.
@@ -27,7 +27,7 @@ the terms are
                   or pages opened / rate, if the device has a figure for it. The longer
     atomics       updates of the busiest sector / same-address rate or all updates / rate of the slices, the longer.
                   Only lanes on the busiest *address* are counted; its neighbours are taken to be as busy
-    barriers      barriers * sub-groups of a group * barrier_cycles_per_sub_group / C
+    barriers      barriers * sub-groups of a group * barrier_arrival_cycles / C
     group launch  groups * group_dispatch_s or sub-groups * sub_group_dispatch_s, the longer
     latency       what all sub-groups wait / R (see `latency`)
 
@@ -251,9 +251,10 @@ def _issue(work: Work, device: Device, cores: float | None) -> Term:
 def _slm(work: Work, device: Device, cores: float | None) -> Term:
     pass_bytes = amounts.product(device.slm_banks, device.slm_bank_bytes)
     without_lanes = work.masked_requests * (device.slm_masked_passes or 0)
+    at_barriers = amounts.product(work.barriers, device.slm_barrier_passes) if device.slm_barrier_passes else 0
     return _term(
         "SLM",
-        amounts.total((work.local_passes, without_lanes)),
+        amounts.total((work.local_passes, without_lanes, at_barriers)),
         "passes",
         amounts.product(cores, amounts.quotient(device.slm_bytes_per_cycle, pass_bytes)),
     )
@@ -349,7 +350,7 @@ def _busiest(work: Work, bytes_: int | None) -> float | None:
 
 def _barriers(work: Work, device: Device, cores: float | None) -> Term:
     arrivals = amounts.product(work.barriers, work.sub_groups / work.groups)
-    return _term("barriers", arrivals, "arrivals", amounts.quotient(cores, device.barrier_cycles_per_sub_group))
+    return _term("barriers", arrivals, "arrivals", amounts.quotient(cores, device.barrier_arrival_cycles))
 
 
 def _group_launch(work: Work, device: Device) -> Term:

@@ -248,6 +248,7 @@ ARCHITECTURES: dict[str, tuple[Source, ...]] = {
             "an H200's counters: passes of a tree reduction whose sub-groups have no lanes left",
             slm_masked_passes=1,
         ),
+        *figures("H", "an H200's counters of local memory, in all kernels with barriers", slm_barrier_passes=1),
         *figures(*H200, tag_bank_masks=(0x7AB5, 0xD5DA)),
         *figures("H", "measured on an H200: loads 48 bytes apart move pieces of 64 bytes", dram_access_bytes=64),
         *figures("H", "measured on an H200; 512 would agree as well", grf_granule_bytes=1024),

@@ -77,6 +77,7 @@ class Device:
       slm_compare_exchange_passes: passes of a compare-and-exchange for each lane of a bank.
       slm_masked_passes: passes of an access that a sub-group issues though none of its lanes takes part; None: none, as
         far as is known.
+      slm_barrier_passes: passes of a barrier of a work-group; None: none, as far as is known.
       slm_bytes_per_cycle: peak SLM bandwidth of an Xe core. It exceeds `slm_banks * slm_bank_bytes` where the measured
         bandwidth contradicts the documented bank geometry.
       slm_latency_cycles: of a load without conflicts.
@@ -117,7 +118,9 @@ class Device:
       send_cycles: cycles that a 32-bit, 16-lane memory message occupies the issue port.
       barrier_latency_cycles: of a work-group barrier, without waiting for late sub-groups.
       fence_latency_cycles: of the fence that a memory order needs, without waiting for what it orders.
-      barrier_cycles_per_sub_group: what each sub-group adds to it.
+      barrier_cycles_per_sub_group: what each sub-group of the work-group adds to it.
+      barrier_arrival_cycles: least cycles of an Xe core between two sub-groups that arrive at barriers, of whichever
+        of its work-groups.
       same_address_atomics_per_cycle, same_address_float_atomics_per_cycle: lanes per cycle of the device that update
         one address of global memory; of sums of floating-point numbers.
       atomic_slice_bytes: consecutive bytes of global memory whose atomics the same unit carries out.
@@ -176,6 +179,7 @@ class Device:
     slm_shared_increments: bool | None = None
     slm_compare_exchange_passes: int | None = None
     slm_masked_passes: int | None = None
+    slm_barrier_passes: int | None = None
     slm_bytes_per_cycle: float | None = None
     slm_latency_cycles: float | None = None
 
@@ -217,6 +221,7 @@ class Device:
     barrier_latency_cycles: float | None = None
     fence_latency_cycles: float | None = None
     barrier_cycles_per_sub_group: float | None = None
+    barrier_arrival_cycles: float | None = None
     same_address_atomics_per_cycle: float | None = None
     same_address_float_atomics_per_cycle: float | None = None
     atomic_slice_bytes: int | None = None

@@ -191,6 +191,11 @@ PRESETS = (
         *figures("M", "HBM3 in Ramulator 2, of JESD238A: a row has 32 columns of 32 bytes", dram_page_bytes=1024),
         *figures(*H200, store_sectors_per_cycle=145 / 1.98, partial_store_sectors_per_cycle=118 / 1.98),
         *figures(*H200, barrier_latency_cycles=12.8, barrier_cycles_per_sub_group=2.0),
+        *figures(
+            "H",
+            "barriers alone on an H200, 64 sub-groups on an SM: 1.24 to 1.40 cycles each",
+            barrier_arrival_cycles=1.25,
+        ),
         *figures(*H200, same_address_atomics_per_cycle=1 / (0.733e-9 * 1.98e9)),
         *figures(*H200, same_address_float_atomics_per_cycle=1 / (1.756e-9 * 1.98e9)),
         *figures("D", "measured on an H200: 0.074 ns per lane, eight lanes of a sector", **H200_ATOMIC_SLICE),
