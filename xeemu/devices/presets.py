@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from xeemu.devices.architectures import B60, GUIDE, H200, KB, MB, NEO, OPENCL_BENCHMARK, PRODUCT, RECALLED
+from xeemu.devices.architectures import B60, GUIDE, H200, KB, MB, NEO, OPENCL_BENCHMARK, PRODUCT, RECALLED, lanes
 from xeemu.devices.sources import Source, figures
 
 
@@ -39,6 +39,8 @@ def _dispatched(time_s: float) -> dict[str, float]:
     return {"group_dispatch_s": each, "sub_group_dispatch_s": each}
 
 
+_OF_A770 = "clpeak on an A770 (krrishnarraj/clpeak issue 99): 4766e9 operations/s of multiply-adds"
+_OF_A750 = "clpeak on an A750 (AOSC-Dev/aosc-os-abbs pull request 15050): 4945e9 operations/s of multiply-adds"
 _SPREAD = "measured on an H200 by sub-groups whose lanes access 32 random lines"
 # Sums to 8 to 64 neighbouring words take 0.074 ns per lane, as if one unit took them all; sums to 512 words
 # (2 KB) take a quarter of what they take on one word, as if four did.
@@ -83,6 +85,7 @@ PRESETS = (
         *figures("H", PRODUCT, clock_hz=2.4e9, dram_bytes_per_s=560e9),
         *figures("L", f"{GUIDE}: about 32 x 64 bytes per cycle", l2_bytes_per_cycle=2048),
         *figures("M", "clpeak on an A770 (krrishnarraj/clpeak issue 99): 421e9 bytes/s", dram_sustained=0.75),
+        *figures("M", _OF_A770, int32_multiply_lanes_per_cycle=lanes(4766e9, 32, 2.4e9)),
     ),
     _preset(
         "a750",
@@ -92,6 +95,7 @@ PRESETS = (
         *figures("M", "clpeak's query of the device", clock_hz=2.4e9),
         *figures("L", f"{GUIDE}: about 32 x 64 bytes per cycle", l2_bytes_per_cycle=2048),
         *figures("D", "as that of an A770", dram_sustained=0.75),
+        *figures("M", f"{_OF_A750}, by a later driver", int32_multiply_lanes_per_cycle=lanes(4945e9, 28, 2.4e9)),
     ),
     _preset(
         "a380",
@@ -101,6 +105,7 @@ PRESETS = (
         *figures("D", "128 engines of 16 operations", fp32_flops_per_cycle=2048),
         *figures(*RECALLED, l2_bytes=4 * MB, dram_bytes_per_s=186e9),
         *figures("M", "clpeak (krrishnarraj/clpeak issue 205): about 122e9 bytes/s", dram_sustained=0.66),
+        *figures("D", _OF_A750, int32_multiply_lanes_per_cycle=lanes(4945e9, 28, 2.4e9)),
     ),
     _preset(
         "max1100",
