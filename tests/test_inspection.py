@@ -315,3 +315,30 @@ def test_a_work_group_that_is_printed_says_its_sizes(capsys):
     inspected(printing, FLOATS)
     first = capsys.readouterr().out.splitlines()[0]
     assert first.startswith("<work-group of 8 of 32 work-items> <sub-groups of ")
+
+
+C_LINES = """kernel void f(global const float *x, global float *y, int n) {
+  int i = get_global_id(0), l = get_local_id(0);
+  float s = 0.0f;
+  for (int k = 0; k < 3; k++) s += x[i] * k;
+  for (int k = 0; k < n; k++) s += x[k];
+  float a = s * 2, b = a + l; a += b;
+  y[i] = a * b;
+}"""
+
+
+def test_each_variable_of_a_declaration_of_c_has_its_name_and_each_iteration_on_one_line_its_step():
+    pytest.importorskip("clang")
+    x = np.arange(16, dtype=np.float32)
+    kernel = xe.load(C_LINES)["f"]
+    inspection = xe.inspect(kernel, xe.NDRange.opencl(16, 8), group=1)(x, np.zeros_like(x), np.int32(2))
+    sums = [step.values["s"].filled().tolist() for line in (4, 5) for step in inspection.at(line)]
+    expected = np.cumsum([0 * x, x, 2 * x, 0 * x + x[0], 0 * x + x[1]], axis=0)[:, 8:]
+    assert sums == expected.tolist()
+    assert [step.turn for step in inspection.at(4)] == [1, 2, 3]
+    (ids,), (last,) = inspection.at(2), inspection.at(6)
+    assert ids.values.keys() == {"i", "l"}
+    assert last.values.keys() == {"a", "b"}
+    a = 2 * expected[-1]
+    np.testing.assert_array_equal(last.values["b"], a + np.arange(8))
+    np.testing.assert_array_equal(last.values["a"], 2 * a + np.arange(8))

@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from types import CodeType, FrameType, TracebackType
+from typing import Any
 
 import jax
 import numpy as np
@@ -79,18 +80,22 @@ class Origin:
     Attributes:
       site: the line.
       name: the variable that what is computed is assigned to, else the text of the expression; None if that cannot be
-        told, as of a kernel in another language than Python.
+        told, as of expressions in another language than Python.
       code, offset: the function, and how far the line has come in it.
+      turn: of a loop that another language has written out on one line; 0 outside such.
     """
 
     site: Site
     name: str | None
     code: CodeType
     offset: int
+    turn: int = 0
 
     def begins_anew(self, last: "Origin | None") -> bool:
         """Whether the line has been left, or begun again, after something else that is of it perhaps."""
-        return last is None or self.site != last.site or (self.code is last.code and self.offset < last.offset)
+        if last is None or self.site != last.site or self.turn != last.turn:
+            return True
+        return self.code is last.code and self.offset < last.offset
 
 
 def origin_of(op: Op) -> Origin | None:
@@ -101,8 +106,8 @@ def origin_of(op: Op) -> Origin | None:
         if is_users(code.co_filename):
             place: Place = tuple(next(itertools.islice(code.co_positions(), offset // 2, None), ()))
             is_python = code.co_varnames != CALLER and place and None not in place
-            name = assignments.expression_at(code.co_filename, place) if is_python else None
-            return Origin(_site(code.co_filename, _line(code, offset)), name, code, offset)
+            name, turn = (assignments.expression_at(code.co_filename, place), 0) if is_python else _marks_of(code)
+            return Origin(_site(code.co_filename, _line(code, offset)), name, code, offset, turn)
     return None
 
 
@@ -131,7 +136,7 @@ def callers(op: Op, kernel: CodeType) -> tuple[Site, ...]:
 def between(first: Op, second: Op) -> tuple[int, int] | None:
     """The lines of one function that lead to two operations, if it comes to the first one's first; else None."""
     for (code, line), (other, later) in zip(calls_of_op(first), calls_of_op(second), strict=False):
-        if code is not other or line != later:
+        if line != later or not _same_function(code, other):
             return (line, later) if _same_function(code, other) and line < later else None
     return None
 
@@ -144,6 +149,19 @@ def _same_function(code: CodeType, other: CodeType) -> bool:
 
 CALLER = ("call",)
 """The variables of the functions that stand for lines of another language."""
+
+
+def marks(code: CodeType, variable: str, turn: int) -> tuple[Any, ...]:
+    """The constants of such a function, which tell what is assigned to and the turn of a loop, see `Origin`."""
+    return (*code.co_consts[:1], variable, turn)
+
+
+def _marks_of(code: CodeType) -> tuple[str | None, int]:
+    """What `marks` has told; nothing of other functions."""
+    if code.co_varnames != CALLER or len(code.co_consts) != len(marks(code, "", 0)):
+        return None, 0
+    _, variable, turn = code.co_consts
+    return variable or None, turn
 
 
 def of_caller() -> Site:

@@ -1,6 +1,6 @@
 """Expressions: their values, one rule for each kind of node."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xeemu.frontends import arithmetic, composites, types, values
 from xeemu.frontends.lowering import addresses, calls, effects, places, pointers, truths, unions
@@ -202,7 +202,7 @@ def _logical_vectors(walk: Walk, node: Binary, left: Components) -> Value:
 def _assignment(walk: Walk, node: Assignment) -> Value:
     to = node.target.type
     if not node.op:
-        value = arithmetic.converted(walk.evaluate(node.value), to)
+        value = _named(walk, node.target, lambda: arithmetic.converted(walk.evaluate(node.value), to))
         places.write(walk, places.of(walk, node.target), value)
         return value
     right = walk.evaluate(node.value)
@@ -212,9 +212,14 @@ def _assignment(walk: Walk, node: Assignment) -> Value:
         assert isinstance(right, Number)
         value = places.advanced(walk, old, right, to.pointee.size, 1 if node.op == "+" else -1)
     else:
-        value = _computed(walk, node.op, old, right, to)
+        value = _named(walk, node.target, lambda: _computed(walk, node.op, old, right, to))
     places.write(walk, spot, value)
     return value
+
+
+def _named(walk: Walk, target: Expression, call: Callable[[], Value]) -> Value:
+    """What is computed for a variable, by its name."""
+    return walk.named(target.variable.name, call) if isinstance(target, Name) else call()
 
 
 def _choice(walk: Walk, node: Choice) -> Value:

@@ -134,12 +134,15 @@ def _size(node: object) -> int:
 def _written_out(walk: Walk, node: Loop, sequence: counting.Sequence) -> None:
     """The iterations one after the other, each with the counter's known value."""
     live, returned, binding = walk.live, walk.frame.returned, walk.bindings[sequence.key]
+    # Of one line for all iterations, nothing else tells them apart.
+    is_line = effects.nodes(node.body)[-1].place.line == node.place.line  # type: ignore[attr-defined]
     leaving, stopped = Jumps(loop=True), binding.value
     walk.frame.jumps.append(leaving)
     for value in sequence.values:
         walk.bindings[sequence.key] = dataclasses.replace(binding, value=value)
         before = leaving.broken
-        _iterate(walk, node.body, leaving)
+        iterate = functools.partial(_iterate, walk, node.body, leaving)
+        walk.next_turn(iterate) if is_line else iterate()
         if leaving.broken is not before:
             new = values.conjunction(leaving.broken, values.negation(before))
             assert new is not None

@@ -6,20 +6,29 @@ from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
 from xeemu.frontends.tree import SourceLocation
+from xeemu.language import source
 
 T = TypeVar("T")
 
 
-def at(place: SourceLocation, function: str, call: Callable[[], T]) -> T:
+def at(place: SourceLocation, function: str, call: Callable[[], T], variable: str = "", turn: int = 0) -> T:
     """Calls something such that the innermost user's frame of a traceback is a line of the user's file.
 
     Args:
       place: the line.
       function: the name of the user's function that it stands in.
       call: what is called.
+      variable: that what is computed is assigned to; empty where that is not told.
+      turn: of a loop that is written out on one line; 0 outside such.
     """
-    caller: Any = FunctionType(_code(place.file, place.line, function), {})
+    code = _code(place.file, place.line, function)
+    caller: Any = FunctionType(_marked(code, variable, turn) if variable or turn else code, {})
     return caller(call)
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _marked(code: CodeType, variable: str, turn: int) -> CodeType:
+    return code.replace(co_consts=source.marks(code, variable, turn))
 
 
 @functools.lru_cache(maxsize=1 << 16)

@@ -66,8 +66,14 @@ def declare(walk: Walk, variable: Variable) -> None:
         return
     given = variable.initializer
     nothing = registers.unset(variable.type) if variable in walk.promoted else Null(variable.type, False)
-    value = nothing if given is None else arithmetic.converted(walk.evaluate(given), variable.type)
-    walk.declare(variable, value)
+    if given is None:
+        walk.declare(variable, nothing)
+        return
+
+    def converted() -> values.Value:
+        return arithmetic.converted(walk.evaluate(given), variable.type)
+
+    walk.declare(variable, walk.named(variable.name, converted))
 
 
 def _initialise(walk: Walk, start: Pointing, of: types.Type, node: Expression | None) -> None:

@@ -6,6 +6,7 @@ execute what is being walked; a jump takes work-items out of it until the place 
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -128,6 +129,8 @@ class Walk:
         self.extents: Mapping[str, Memory] = {}
         self.checked = False
         self.transfers: list[Any] = []
+        self.turn = 0  # of all loops that are written out on one line; 0 outside such
+        self._turns = itertools.count(1)
         self.joined: list[tuple[frozenset[Any], frozenset[Any]]] = []
         self.layouts: dict[Any, Layout] = {}
         self.bindings: dict[Key, Binding] = {}
@@ -162,9 +165,21 @@ class Walk:
         try:
             if (place.file, place.line) == (before.file, before.line) and before is not self.frame.function.place:
                 return call()
-            return sites.at(place, self.frame.name, call)
+            return sites.at(place, self.frame.name, call, turn=self.turn)
         finally:
             self.place = before
+
+    def next_turn(self, iterate: Callable[[], None]) -> None:
+        """Carries out an iteration of a loop that is written out on one line."""
+        before, self.turn = self.turn, next(self._turns)
+        try:
+            self.named("", iterate)
+        finally:
+            self.turn = before
+
+    def named(self, variable: str, call: Callable[[], T]) -> T:
+        """Calls something that computes what is assigned to a variable, on behalf of the line that does."""
+        return sites.at(self.place, self.frame.name, call, variable, self.turn) if self.place.line else call()
 
     def anew(self, call: Callable[[], T]) -> T:
         """Calls something in a trace of its own, whose tracebacks begin here: with all lines that led here."""
