@@ -24,6 +24,7 @@ from xeemu.launching import calling, executables, unwritten
 from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
     SHAPED,
+    Given,
     checked_arguments,
     checked_device,
     own_range,
@@ -34,7 +35,6 @@ from xeemu.launching.launch import staged
 from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared, prepare_alone
 from xeemu.launching.staged import Launched
-from xeemu.launching.unwritten import Given
 from xeemu.version import version
 
 # Bytes of counts that are compared with those of other runs.
@@ -77,7 +77,7 @@ def profile(
     def call(*arguments: Any, **static: Any) -> tuple[Any, Report]:
         given = Given.outside_jit("xe.profile", kernel, arguments)
         prepared = prepare_alone(given.kernel, nd_range, modelled, given.arguments, static)
-        unwritten.check(prepared.program, given.unwritten)
+        unwritten.check(prepared.program, given.shapes)
         counted = _counted(_census(prepared, modelled, scalars(given.arguments)), prepared, sample)
         outputs, state = counted.run(given.arguments)
         report = counted.known_report if state is None else counted.report(state)

@@ -26,6 +26,7 @@ from xeemu.language.program import Program
 from xeemu.launching import calling, executables, unwritten
 from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
+    Given,
     checked_device,
     checked_iterations,
     own_range,
@@ -35,7 +36,6 @@ from xeemu.launching.launch import staged
 from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared, prepare_alone
 from xeemu.launching.staged import Launched
-from xeemu.launching.unwritten import Given
 
 
 @public.function
@@ -85,7 +85,7 @@ def check(
     def call(*arguments: Any, **static: Any) -> tuple[Any, Findings]:
         given = Given.outside_jit("xe.check", kernel, arguments)
         prepared = prepare_alone(given.kernel, nd_range, modelled, given.arguments, static)
-        unwritten.check(prepared.program, given.unwritten)
+        unwritten.check(prepared.program, given.shapes)
         _check_names(unset, given.kernel, prepared.program)
         masks, known = _masks(prepared.program, {**unset, **given.masks}), scalars(given.arguments)
         checked = _checked(prepared, known, max_iterations, alignment.is_required(modelled), frozenset(masks))

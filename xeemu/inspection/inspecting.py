@@ -20,6 +20,7 @@ from xeemu.launching import calling, unwritten
 from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
     Description,
+    Given,
     checked_device,
     checked_iterations,
     own_range,
@@ -27,7 +28,6 @@ from xeemu.launching.arguments import (
 from xeemu.launching.launch import staged
 from xeemu.launching.preparation import traced_program
 from xeemu.launching.staged import Launched
-from xeemu.launching.unwritten import Given
 from xeemu.stepping import alone
 
 MOST_STEPS = 2000
@@ -84,7 +84,7 @@ def inspect(
         described = tuple(map(Description.of, given.arguments))
         bound = given.kernel.bind_static(static)
         program = traced_program(given.kernel, nd_range, modelled, described, bound)
-        unwritten.check(program, given.unwritten)
+        unwritten.check(program, given.shapes)
         recorder = Recorder(most_steps)
         return _inspected(program, given.arguments, group, recorder, most_turns)
 

@@ -22,11 +22,7 @@ def _bounds(operation: Operation) -> Expression:
     if not inside.array:
         return inside
     for component, size in zip(operation.index, operation.place.memory.shape, strict=True):
-        low, high = expressions.constant(0, np.int64), expressions.constant(size, np.int64)
-        if component.interval is None or component.interval[0] < 0:
-            inside = expressions.both(inside, expressions.compare("ge", component, low))
-        if component.interval is None or component.interval[1] >= size:
-            inside = expressions.both(inside, expressions.compare("lt", component, high))
+        inside = expressions.both(inside, expressions.inside(component, size))
     return inside
 
 

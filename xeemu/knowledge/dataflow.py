@@ -4,6 +4,7 @@ All fixpoints over loops are found here, per call path, so that the interpreter 
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Sequence, Set
 
@@ -197,36 +198,24 @@ class _Dataflow:
         facts.places[number] = tuple(
             tuple(k for k, known in enumerate(seen) if known is v) if v.space else None for v in outputs[0]
         )
-        return [self._chosen(alternatives, chosen.varying) for alternatives in zip(*outputs, strict=True)]
-
-    def _chosen(self, alternatives: Sequence[Known], varying: bool) -> Known:
-        first = alternatives[0]
-        if first.space:
-            return first
-        joined = first
-        for other in alternatives[1:]:
-            joined = self._join(joined, other)
-        return dataclasses.replace(joined, varying=True, form=None) if varying else joined
-
-    def _join(self, a: Known, b: Known) -> Known:
-        if a.space:
-            return a
-        varying = a.varying or b.varying
-        return Known(varying, intervals.join(a.interval, b.interval), forms.join(a.form, b.form))
+        joined = [functools.reduce(_joined, alternatives) for alternatives in zip(*outputs, strict=True)]
+        return [
+            dataclasses.replace(v, varying=True, form=None) if chosen.varying and not v.space else v for v in joined
+        ]
 
     def _scan(self, facts: Facts, number: int, op: Op, scan: control.Scan, operands: list[Known]) -> list[Known]:
         seen, given = operands[: len(op.seen)], operands[len(op.seen) :]
         carries, rows = given[: scan.carries], given[scan.carries :]
-        elements = [self._element(x, v) for x, v in zip(rows, scan.body.inputs[scan.carries :], strict=True)]
+        elements = [
+            _own_base(Known(x.varying, x.interval), v, self.dimensions)
+            for x, v in zip(rows, scan.body.inputs[scan.carries :], strict=True)
+        ]
         trips = (0, max(scan.length - 1, 0))
         inner, carried = self._loop(scan.body, seen, carries, elements, trips)
         facts.inner[number] = (inner,)
         stacked = self.outputs(scan.body, inner)[scan.carries :]
         counted = self._counters(scan.body, carries, (scan.length, scan.length))
         return _counted(carried, counted) + [Known(v.varying, v.interval) for v in stacked]
-
-    def _element(self, x: Known, like: Value) -> Known:
-        return _own_base(Known(x.varying, x.interval), like, self.dimensions)
 
     def _while(self, facts: Facts, number: int, op: Op, loop: control.While, operands: list[Known]) -> list[Known]:
         carries = operands[len(op.seen) :]
@@ -270,19 +259,15 @@ class _Dataflow:
         for attempt in range(_PATIENCE + 3 * len(carries) + 2):
             facts = self.body(body, [*seen, *entry, *elements], facts)
             after = self.outputs(body, facts)[: len(carries)]
-            joined = [self._join(a, b) for a, b in zip(entry, after, strict=True)]
-            joined = _counted(joined, counters)
+            joined = _counted(list(map(_joined, entry, after)), counters)
             if all(_settled(a, b) for a, b in zip(entry, joined, strict=True)):
                 return facts, entry
             inputs = body.inputs[: len(carries)]
             if attempt >= _PATIENCE:
                 joined = [_widened(a, b, out, attempt) for a, b, out in zip(entry, joined, inputs, strict=True)]
-            rebased = [self._rebased(v, out) for v, out in zip(joined, inputs, strict=True)]
+            rebased = [_own_base(v, out, self.dimensions) for v, out in zip(joined, inputs, strict=True)]
             entry = [a if _settled(a, b) else b for a, b in zip(entry, rebased, strict=True)]
         raise AssertionError("widened intervals and lost forms settle")
-
-    def _rebased(self, value: Known, like: Value) -> Known:
-        return value if value.space else _own_base(value, like, self.dimensions)
 
     def _counters(self, body: Region, carries: Sequence[Known], trips: Interval) -> dict[int, Interval]:
         """The intervals of the carries that grow by a constant in each iteration, over the given iterations."""
@@ -307,6 +292,13 @@ class _Dataflow:
         limit = intervals.of_array(bound.array) if isinstance(bound, Constant) else known[bound].interval
         start = carries[k].interval
         return (0, max(limit[1] - 1 - start[0], 0)) if limit and start else None
+
+
+def _joined(a: Known, b: Known) -> Known:
+    """What is known of a value that is one of two; of versions of one memory the memory."""
+    if a.space:
+        return a
+    return Known(a.varying or b.varying, intervals.join(a.interval, b.interval), forms.join(a.form, b.form))
 
 
 def _counted(carries: Sequence[Known], counters: dict[int, Interval]) -> list[Known]:

@@ -168,7 +168,16 @@ def both(a: Expression, b: Expression) -> Expression:
     """The conjunction of two bools."""
     if a.constant and a.array.all():
         return b
+    if b.constant and b.array.all():
+        return a
     return apply("and", (a, b), {}, _shape(a, b), np.bool_, (0, 1), True)
+
+
+def inside(index: Expression, size: int) -> Expression:
+    """Whether an index lies within the bounds of a dimension; what its interval tells need not be known."""
+    low, high = (False, False) if index.interval is None else (index.interval[0] >= 0, index.interval[1] < size)
+    least = constant(True) if low else compare("ge", index, constant(0, np.int64))
+    return both(least, constant(True) if high else compare("lt", index, constant(size, np.int64)))
 
 
 def element(array: Expression, place: Expression) -> Expression:

@@ -30,7 +30,7 @@ def looked_up(op: Op, v: Value, operands: Sequence[Expression]) -> Expression | 
     places, inside = expressions.constant(np.zeros(v.shape, np.int64)), expressions.constant(True)
     for axis, size in enumerate(array.shape):
         place = coordinates[axis]
-        inside = expressions.both(inside, _within(place, size))
+        inside = expressions.both(inside, expressions.inside(place, size))
         stride = math.prod(array.shape[axis + 1 :])
         places = expressions.add(places, expressions.scale(_clipped(place, size - 1), stride))
     found = expressions.looked_up(array, places, intervals.of_array(array.array))
@@ -58,13 +58,6 @@ def _component(indices: Expression, k: int, shape: tuple[int, ...]) -> Expressio
     shapes = (*indices.shape[:-1], 1)
     part = expressions.apply("slice", (indices,), ends, shapes, indices.dtype, indices.interval, True)
     return expressions.apply("reshape", (part,), {"new_sizes": shape}, shape, indices.dtype, indices.interval, True)
-
-
-def _within(place: Expression, size: int) -> Expression:
-    if intervals.within(place.interval, (0, size - 1)):
-        return expressions.constant(True)
-    low, high = expressions.constant(0, np.int64), expressions.constant(size, np.int64)
-    return expressions.both(expressions.compare("ge", place, low), expressions.compare("lt", place, high))
 
 
 def _clipped(place: Expression, most: int) -> Expression:

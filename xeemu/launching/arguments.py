@@ -1,5 +1,6 @@
 """Arguments: what a launch is given, checked and described."""
 
+import dataclasses
 import functools
 from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from xeemu.errors import KernelArgumentError
 from xeemu.language import source
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
+from xeemu.launching import unwritten
 from xeemu.plurals import counted
 
 DEFAULT_DEVICE = "max1550"
@@ -188,3 +190,41 @@ def outside_jit(what: str, given: Sequence[Any]) -> None:
             f"{what} gives plain values, so it cannot be part of a jit, a vmap or another transformation of JAX; call "
             "it outside"
         )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Given:
+    """What a call is given, checked.
+
+    Attributes:
+      kernel: what is launched, with a parameter for each leaf of a pytree.
+      arguments: one for each parameter.
+      shapes: the names of those that were given as shapes, which nobody has written.
+    """
+
+    kernel: Kernel
+    arguments: list[Any]
+    shapes: unwritten.Names
+
+    @classmethod
+    def of(cls, kernel: Kernel, arguments: Sequence[Any]) -> "Given":
+        """The arguments of a call, arrays and scalars, pytrees of them, and shapes.
+
+        Raises:
+          KernelArgumentError: they are not what the kernel takes.
+        """
+        taken, leaves = kernel.with_leaves(arguments)
+        leaves, names = unwritten.filled(taken, leaves)
+        return cls(taken, checked_arguments(taken, leaves, ARRAYS), names)
+
+    @classmethod
+    def outside_jit(cls, what: str, kernel: Kernel, arguments: Sequence[Any]) -> "Given":
+        """The same of a function whose results are plain values, so that its arguments have to be known."""
+        given = cls.of(kernel, arguments)
+        outside_jit(what, given.arguments)
+        return given
+
+    @property
+    def masks(self) -> dict[str, np.ndarray]:
+        """For each array that nobody has written a bool of each of its bytes."""
+        return unwritten.masks(self.arguments, self.shapes, self.kernel.parameters)

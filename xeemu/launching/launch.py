@@ -32,6 +32,7 @@ from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
     SHAPED,
     Description,
+    Given,
     checked_arguments,
     checked_device,
     own_range,
@@ -42,7 +43,6 @@ from xeemu.launching.options import MOST_KEPT, Options
 from xeemu.launching.preparation import Prepared, prepare, traced_program
 from xeemu.launching.request import Request
 from xeemu.launching.staged import Launched, Stages
-from xeemu.launching.unwritten import Given
 from xeemu.passes import pipeline
 from xeemu.stepping import interleaving
 
@@ -152,7 +152,7 @@ class _Call:
         call = Given.of(self._kernel, given)
         given = call.arguments
         prepared = self._prepared(call.kernel, given, bound, donating)
-        unwritten.check(prepared.program, (*results_only, *call.unwritten))
+        unwritten.check(prepared.program, (*results_only, *call.shapes))
         kernel_warnings.of_launch(prepared.program)
         if self._asked.seed is None and self._asked.mesh is None and not _is_traced(given):
             if donating:

@@ -1,6 +1,5 @@
 """Unwritten: arguments that are given as shapes, for which a launch makes arrays that nobody has written yet."""
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,47 +11,8 @@ from xeemu.errors import KernelArgumentError
 from xeemu.language.kernel import Kernel
 from xeemu.language.memory import poison
 from xeemu.language.program import Program
-from xeemu.launching.arguments import ARRAYS, checked_arguments, outside_jit
 
 Names = tuple[str, ...]
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Given:
-    """What a call is given, checked.
-
-    Attributes:
-      kernel: what is launched, with a parameter for each leaf of a pytree.
-      arguments: one for each parameter.
-      unwritten: the names of those that were given as shapes.
-    """
-
-    kernel: Kernel
-    arguments: list[Any]
-    unwritten: Names
-
-    @classmethod
-    def of(cls, kernel: Kernel, arguments: Sequence[Any]) -> "Given":
-        """The arguments of a call, arrays and scalars, pytrees of them, and shapes.
-
-        Raises:
-          KernelArgumentError: they are not what the kernel takes.
-        """
-        taken, leaves = kernel.with_leaves(arguments)
-        leaves, names = filled(taken, leaves)
-        return cls(taken, checked_arguments(taken, leaves, ARRAYS), names)
-
-    @classmethod
-    def outside_jit(cls, what: str, kernel: Kernel, arguments: Sequence[Any]) -> "Given":
-        """The same of a function whose results are plain values, so that its arguments have to be known."""
-        given = cls.of(kernel, arguments)
-        outside_jit(what, given.arguments)
-        return given
-
-    @property
-    def masks(self) -> dict[str, np.ndarray]:
-        """For each array that nobody has written a bool of each of its bytes."""
-        return masks(self.arguments, self.unwritten, self.kernel.parameters)
 
 
 def filled(kernel: Kernel, arguments: Sequence[Any]) -> tuple[Sequence[Any], Names]:
