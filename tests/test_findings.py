@@ -515,6 +515,21 @@ def test_a_baseline_accepts_as_many_of_a_kernel_as_there_were(tmp_path):
     assert Baseline.load(path) == once
 
 
+def test_kernels_of_one_factory_are_told_apart_by_what_it_has_given_them(tmp_path):
+    def made(factor, where):
+        @xe.kernel
+        def scale(wg, x):
+            return x.at[where].set(x[wg.global_id()] * factor)
+
+        return scale
+
+    subjects = [Subject.of(made(factor, None), {}, tmp_path / "b.json") for factor in (2, 3)]
+    assert [subject.static for subject in subjects] == ["factor=2", "factor=3"]
+    assert "scale, factor=2 at" in repr(made(2, None))
+    reports = [xe.estimate(made(factor, 0), N)(OUT.astype(np.float32)) for factor in (3, 5)]
+    assert [row.figure for row in reports[1].diff(reports[0])] == ["static.factor"]
+
+
 def test_kernels_of_one_name_are_told_apart_by_file_and_static_parameters(tmp_path):
     findings = xe.check(flag, N)(OUT, OUT)[1]
     path = tmp_path / "accepted.json"

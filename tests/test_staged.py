@@ -374,3 +374,12 @@ def test_what_no_hardware_does_is_told_once_at_a_launch(function, message):
         xe.launch(kernel, RANGE)(X)
         xe.launch(kernel, xe.NDRange(8, 8))(X)
         xe.launch(scale, RANGE)(X)
+
+
+def test_arrays_of_structs_are_refused_by_lower_in_words():
+    pytest.importorskip("clang")
+    text = "struct P { float x; int n; }; kernel void f(global struct P *p) { p[get_global_id(0)].x = 1; }"
+    points = np.zeros(64, dtype=[("x", "f4"), ("n", "i4")])
+    launch = xe.launch(xe.load(text)["f"], xe.NDRange(64, 16))
+    with pytest.raises(xe.KernelArgumentError, match="argument 0 of f is an array of structs, of which JAX has none"):
+        launch.lower(points)

@@ -65,7 +65,8 @@ class Report:
       slm_bytes: local memory of a work-group, as the kernel asks for it.
       version: of xeemu.
       file: the kernel's file.
-      static: the static parameters of the launch by name: numbers and strings, of anything else its text.
+      static: the static parameters of the launch by name, and the numbers and texts that a function around the kernel
+        has given it: numbers and strings, of anything else its text.
       source: lines of the kernel with their numbers; where empty, only those with a memory operation are printed.
 
       time_s: without the overhead of submitting the launch; see `limit`.

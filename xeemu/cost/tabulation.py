@@ -104,7 +104,7 @@ def tabulate(
         version=version,
         file=program.kernel.function.__code__.co_filename,
         source=source,
-        static={name: _static(value) for name, value in program.static},
+        static={name: _static(value) for name, value in (*program.kernel.captured.items(), *program.static)},
         time_s=time.time_s if time else None,
         cycles=time.cycles if time else None,
         between_s=between[0],

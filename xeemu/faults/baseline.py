@@ -24,7 +24,8 @@ class Subject:
     Attributes:
       kernel: its name.
       file: of its source, from the folder of the baseline on; empty if not known.
-      static: its static parameters, as `factor=3`, with commas between them.
+      static: its static parameters, and numbers and texts of the function that has made it, as `factor=3`, with commas
+        between them.
     """
 
     kernel: str
@@ -36,7 +37,8 @@ class Subject:
         """A kernel with static parameters, for the baseline in a file."""
         folder = os.path.dirname(os.path.abspath(path))
         file = os.path.relpath(kernel.function.__code__.co_filename, folder)
-        return cls(kernel.name, Path(file).as_posix(), ", ".join(f"{name}={static[name]!r}" for name in sorted(static)))
+        known = {**kernel.captured, **static}
+        return cls(kernel.name, Path(file).as_posix(), ", ".join(f"{name}={known[name]!r}" for name in sorted(known)))
 
 
 @dataclasses.dataclass(frozen=True)

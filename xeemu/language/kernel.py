@@ -1,14 +1,16 @@
 """Kernel: a function in the kernel language with the sizes that it requires."""
 
+import contextlib
 import dataclasses
 import functools
 import inspect
 import math
 import types
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, overload
 
 import jax
+import numpy as np
 
 from xeemu.errors import KernelArgumentError, did_you_mean
 from xeemu.language import bindings, interface, public, source
@@ -89,6 +91,7 @@ class Kernel:
         names = ("sub_group_size", "work_group_size", "grf_size")
         sizes = {name: getattr(self, name) for name in names}
         required = "".join(f", {name}={size}" for name, size in sizes.items() if size is not None)
+        required += "".join(f", {name}={value!r}" for name, value in self.captured.items())
         what = self.interface.declaration if self.interface is not None else self.name
         return f"<kernel {what}{required} at {source.of_function(self.function.__code__).place}>"
 
@@ -180,6 +183,14 @@ class Kernel:
             return None
         return self._bound(self.static_defaults)
 
+    @property
+    def captured(self) -> Mapping[str, Any]:
+        """The numbers and texts of the function around it, by name, which tell kernels of one factory apart."""
+        if self.interface is not None:
+            return {}
+        cells = zip(self.function.__code__.co_freevars, self.function.__closure__ or (), strict=True)
+        return {name: held for name, cell in cells for held in _contents(cell) if isinstance(held, _PLAIN)}
+
     def bindings(self, static: Sequence[tuple[str, Any]] = ()) -> Hashable:
         """What all that it and functions among its static values reach is bound to now; equal where traces are."""
         of_static = bindings.of_static(value for _, value in static) if static else None
@@ -198,6 +209,15 @@ class Kernel:
     def static_defaults(self) -> Mapping[str, Any]:
         """The static parameters with their defaults; `inspect.Parameter.empty` where there is none."""
         return interface.of_signature(self._signature)[1] if self.interface is None else self.interface.static
+
+
+_PLAIN = (bool, int, float, str, np.generic)
+
+
+def _contents(cell: types.CellType) -> Iterator[Any]:
+    """What a variable of a function around a kernel holds; nothing before it was given a value."""
+    with contextlib.suppress(ValueError):
+        yield cell.cell_contents
 
 
 def _is_no_tree(x: Any) -> bool:

@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from xeemu.devices.device import Device
+from xeemu.errors import KernelArgumentError
 from xeemu.language import public
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
@@ -103,6 +104,12 @@ class Launched(Staged[T]):
           *arguments: as of a call; of arrays only shapes and dtypes count, so that `jax.ShapeDtypeStruct` will do.
           **static: as of a call.
         """
+        if (k := next((k for k, x in enumerate(arguments) if _is_of_structs(x)), None)) is not None:
+            raise KernelArgumentError(
+                f"argument {k} of {self.kernel.name} is an array of structs, of which JAX has none: it can be "
+                "launched, checked and costed, but not lowered; xe.trace prints its program, and a kernel that takes "
+                "an array for each field can be lowered"
+            )
         # Numbers that decide how a kernel of C is traced, and what C alone has, are known; all else are arguments.
         alike = self.kernel.interface is None
         taken = [
@@ -116,6 +123,10 @@ class Launched(Staged[T]):
         launch.__name__ = self.kernel.name
         with jax.enable_x64(self._stages.traced(*arguments, **static).wide):
             return jax.jit(launch).lower(*(arguments[k] for k in taken))
+
+
+def _is_of_structs(x: Any) -> bool:
+    return getattr(getattr(x, "dtype", None), "names", None) is not None
 
 
 def _signature(kernel: Kernel) -> inspect.Signature:
