@@ -191,7 +191,7 @@ class TestBasis:
         table = tune(count, SIZES, device="h200")(*shapes)
         assert all((row.time_s, row.mark, row.basis, row.reason) == (None, "?", "shapes", None) for row in table)
         assert table.best is None
-        assert "3 not known" in str(table)
+        assert "3 between two times" in str(table)
 
 
 class TestReasons:
@@ -701,10 +701,18 @@ def looked_up(wg, index, x, out):
 
 
 def test_times_that_data_decide_are_ranked_by_the_least_that_they_may_be():
+    """On a B580, which lacks a figure, they are at least so long; on an H200 between two."""
     shapes = [jax.ShapeDtypeStruct((2**14,), kind) for kind in (jnp.int32, jnp.float32, jnp.float32)]
-    space = {"global_size": 2**14, "local_size": [32, 512, 64], "device": ["h200"]}
+    space = {"global_size": 2**14, "local_size": [32, 512, 64], "device": ["h200", "b580"]}
     table = xe.tune(looked_up, space)(*shapes)
     least = [row.least_s for row in table]
     assert all(row.time_s is None for row in table)
     assert least == sorted(least)
-    assert "?> as data decide, at least so long" in " ".join(str(table).split())
+    for row in table:
+        report = xe.estimate(looked_up, row.nd_range, device=row.configuration["device"])(*shapes)
+        assert (row.least_s, row.most_s) == report.between_s
+    text = " ".join(str(table).split())
+    assert "6 configurations, 3 between two times, 3 not known" in text
+    assert "?> as data decide, at least so long, and ranked by that; - as data decide, between the two" in text
+    first = next(row for row in table if row.most_s is not None)
+    assert f"{1e9 * first.least_s:.0f}-{1e9 * first.most_s:.0f} " in text

@@ -36,7 +36,8 @@ class Row:
       basis: what the time rests on: the `shapes` alone, a `run`, or a run with a `sample` of the work-groups counted.
       missing: resources that the launch uses and for which the device has no figure, so that the time leaves them out.
       limit: what the time is, apart from the errors of the model: `at least`, `at most`, or neither, as in a `Report`.
-      least_s: what the time is at least where data decide it, as in `Report.between_s`; None elsewhere.
+      least_s, most_s: what the time is at least and at most where data decide it, as in `Report.between_s`; None
+        elsewhere, the most also where the device has no figure for something that the launch uses.
     """
 
     configuration: Mapping[str, Any]
@@ -49,6 +50,7 @@ class Row:
     missing: tuple[str, ...] = ()
     limit: str = ""
     least_s: float | None = None
+    most_s: float | None = None
 
     @property
     def nd_range(self) -> NDRange:

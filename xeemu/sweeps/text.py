@@ -35,7 +35,8 @@ def title(table: "Table") -> str:
     """The kernel, and how many configurations there are of which kind."""
     counts = {
         "timed": sum(row.time_s is not None for row in table),
-        "not known": sum(row.time_s is None and row.reason is None for row in table),
+        "between two times": sum(row.most_s is not None for row in table),
+        "not known": sum(row.time_s is None and row.most_s is None and row.reason is None for row in table),
         "invalid": len(table.invalid),
     }
     shown = "".join(f", {count} {what}" for what, count in counts.items() if count)
@@ -85,7 +86,8 @@ def _columns(rows: Sequence["Row"], names: Sequence[str]) -> list[list[str]]:
 
 def timed(row: "Row", unit: str) -> str:
     """The time: a sign before it for a bound, and two columns with its marks after it."""
-    figure = "?" if row.least_s is None else f"?>{_number(row.least_s / UNITS[unit])}"
+    least, most = (None if each is None else _number(each / UNITS[unit]) for each in (row.least_s, row.most_s))
+    figure = "?" if least is None else f"?>{least}" if most is None else f"{least}-{most}"
     if row.time_s is not None:
         figure = f"{_SIGNS.get(row.limit, '')}{_number(row.time_s / UNITS[unit])}"
     return f"{figure} {row.mark if row.time_s is not None else ' '}{'*' if row.basis != 'shapes' else ' '}"
@@ -106,9 +108,12 @@ def notes(rows: Sequence["Row"]) -> str:
         f"> at least, and ranked by that: {lacks}": ">" in signs,
         "< at most, and ranked by that: data decide what is accessed again": "<" in signs,
         f"left out: {lacks}": bool(missing) and ">" not in signs,
-        "?> as data decide, at least so long, and ranked by that": any(row.least_s is not None for row in rows),
+        "?> as data decide, at least so long, and ranked by that": any(
+            row.least_s is not None and row.most_s is None for row in rows
+        ),
+        "- as data decide, between the two, and ranked by the least": any(row.most_s is not None for row in rows),
         "? not known: it depends on data where only shapes were given, or on a figure that the device lacks": any(
-            row.time_s is None for row in rows
+            row.time_s is None and row.most_s is None for row in rows
         ),
     }
     return "; ".join(note for note, there in told.items() if there)

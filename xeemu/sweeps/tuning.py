@@ -276,6 +276,7 @@ def _would_tell(report: Report, device: Device, arguments: Sequence[Any]) -> boo
 
 
 def _figures(report: Report) -> dict[str, Any]:
+    least, most = report.between_s or (None, None)
     return {
         "time_s": report.time_s,
         "bound": report.bound,
@@ -283,7 +284,8 @@ def _figures(report: Report) -> dict[str, Any]:
         "mark": report.mark("time_s"),
         "missing": report.missing,
         "limit": report.limit,
-        "least_s": report.between_s and report.between_s[0],
+        "least_s": least,
+        "most_s": most,
     }
 
 
