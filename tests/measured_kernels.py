@@ -281,11 +281,18 @@ def _use(wg, slm, out, size):
 
 
 @kernel
-def table_bad(wg, table, out):
+def table_bad(wg, table, out, *, unrolled=False):
     size = table.shape[0]
     slm = wg.local(size, I32)
-    slm = wg.barrier(lax.fori_loop(0, size, lambda i, slm: slm.at[i].set(table[i]), slm))
-    return _use(wg, slm, out, size)
+
+    def copy(i, slm):
+        return slm.at[i].set(table[i])
+
+    if unrolled:
+        slm = lax.fori_loop(0, size, copy, slm)
+    else:
+        _, slm = lax.while_loop(lambda c: c[0] < size, lambda c: (c[0] + 1, copy(*c)), (I32(0), slm))
+    return _use(wg, wg.barrier(slm), out, size)
 
 
 @kernel
@@ -318,8 +325,8 @@ def table_min(wg, table, out):
     return _use(wg, slm, out, size)
 
 
-def _table(which: xe.Kernel, p: Params, wg: int, grid: int) -> Case:
-    return Case(which, xe.NDRange(wg * grid, wg), (shape(I32, int(p["table"])), shape(I32, wg * grid)), {})
+def _table(which: xe.Kernel, p: Params, wg: int, grid: int, **static: Any) -> Case:
+    return Case(which, xe.NDRange(wg * grid, wg), (shape(I32, int(p["table"])), shape(I32, wg * grid)), static)
 
 
 # --- Tree reduction ---
@@ -594,7 +601,7 @@ _CASES: dict[str, Callable[[Params, int, int], Case]] = {
     "hist_slm": functools.partial(_hist_slm, False),
     "hist_slm_w": functools.partial(_hist_slm, True),
     "table_bad": functools.partial(_table, table_bad),
-    "table_bad_unrolled": functools.partial(_table, table_bad),
+    "table_bad_unrolled": functools.partial(_table, table_bad, unrolled=True),
     "table_good": functools.partial(_table, table_good),
     "table_best": functools.partial(_table, table_best),
     "table_min": functools.partial(_table, table_min),

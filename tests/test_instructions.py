@@ -4,6 +4,7 @@ import math
 
 import jax
 import jax.numpy as jnp
+import measured_kernels
 import pytest
 from jax import lax
 
@@ -161,6 +162,38 @@ def test_a_loop_with_a_barrier_is_not_unrolled():
         return y.at[i].set(local[i])
 
     assert instructions(stepping, floats()) == {"f32": 8, "i32": 16, "control": 8, "barrier": 9}
+
+
+def test_in_a_loop_that_is_not_unrolled_each_word_of_an_address_is_added_to():
+    def copied(wg, x, y):
+        local = wg.local(64, jnp.float32)
+
+        def step(carry):
+            k, local = carry
+            return k + 1, local.at[k].set(x[k])
+
+        _, local = lax.while_loop(lambda carry: carry[0] < 8, step, (jnp.int32(0), local))
+        return y.at[wg.local_id()].set(local[wg.local_id()])
+
+    def added(wg, x, y):
+        local = lax.fori_loop(0, 8, lambda k, m: m.at[k].set(x[k]), wg.local(64, jnp.float32))
+        return y.at[wg.local_id()].set(local[wg.local_id()])
+
+    once, each = (
+        xe.estimate(xe.kernel(sub_group_size=32)(function), xe.NDRange(32, 32), device="h200")(floats(64), floats())
+        for function in (added, copied)
+    )
+    assert each.instructions["address"] == once.instructions["address"] + 8 * (2 + 1)
+
+
+def test_instructions_of_a_copy_and_of_tiles_are_nearly_those_of_the_counters():
+    """The loop of the copy is not unrolled, nor is the one over tiles, with its barriers."""
+    for name in ("table_bad", "mm_tiled_scalar", "mm_tiled_t"):
+        rows = [row for row in measured_kernels.rows() if row["kernel"] == name][:4]
+        for row in rows:
+            case = measured_kernels.case(row)
+            report = xe.estimate(case.kernel, case.nd_range, device="h200")(*case.arguments, **case.static)
+            assert 0.9 < int(row["inst"]) / sum(report.instructions.values()) < 1.15, row["cid"]
 
 
 def test_barriers_are_counted_for_each_sub_group():

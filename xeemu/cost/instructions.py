@@ -1,15 +1,14 @@
 """Instructions: what a compiler is taken to make of the operations of a program, by class, for a sub-group.
 
 Modelled, not counted. Taken to be free: constants and what follows from them, moves between registers, bools combined
-with bools, what is the same for the whole launch, and in a loop an address that grows by a constant; what nothing uses
-is not computed. Every other access takes an instruction for its address, a kernel one for each id that it uses and one
-for its end. A product that
-only goes into sums is a multiply-add; of equal operations one is carried out; what a loop does not change is computed
-before it; of 64-bit integers only the words are computed that something needs. Everything else takes an instruction for
-each element of a work-item, some several. Instructions that access memory are counted elsewhere: they are the requests.
+with bools, what is the same for the whole launch, and in an unrolled loop an address that grows by a constant; in
+another loop that is added to it, word by word. What nothing uses is not computed. Every other access takes an
+instruction for its address, a kernel one for each id that it uses and one for its end. A product that only goes into
+sums is a multiply-add; of equal operations one is carried out; what a loop does not change is computed before it; of
+64-bit integers only the words are computed that something needs. Everything else takes an instruction for each element
+of a work-item, some several. Instructions that access memory are counted elsewhere: they are the requests.
 """
 
-import collections
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence, Set
@@ -19,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.cost import algorithms, operands
+from xeemu.cost import algorithms, operands, products
 from xeemu.cost import words as word_counts
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
@@ -40,8 +39,9 @@ _FLOATS = {"float64": "f64", "float16": "f16"}
 _ITERATION = {"i32": 2.0, "control": 1.0}
 _BRANCH = {"control": 1.0}
 # From the number of an element to its address: a multiply-add, or a shift and an addition that are one. Others need not
-# wait for it.
-_ADDRESS = {"address": 1.0}
+# wait for it. Addresses of global memory have two words.
+_ADDRESS = 1.0
+_ADDRESS_WORDS = 2.0
 _WITHOUT_RESULT = ("barrier", "fence", algorithms.EXCHANGE)
 
 # Of Threefry-2x32, by which JAX draws random bits, for a word: 20 rounds of an addition, a rotation and an exclusive
@@ -86,6 +86,7 @@ class _Count:
     unused: Set[Key]
     counted: dict[Key, Counter]
     _sections: dict[Node, int] = dataclasses.field(default_factory=dict)  # each node's, as far as it was walked
+    _unrolled: dict[Node, bool] = dataclasses.field(default_factory=dict)  # by loop
     _ids: set[tuple[str, int]] = dataclasses.field(default_factory=set)  # those read, each with its dimension
 
     def node(self, node: Node, inputs: Mapping[Any, int]) -> None:
@@ -93,7 +94,7 @@ class _Count:
         levels: dict[Any, int] = {v: inputs.get(v, depth) for v in node.body.taken}
         needed = word_counts.needed(node.body, node.facts, self.unused)
         carried_out = self._carried_out(node, needed)
-        fused, taking = _fused(node.body, node.facts, carried_out)
+        fused, taking = products.taken_in(node.body, node.facts, carried_out)
         twice = operands.read_twice(carried_out, fused, self.geometry.sub_group_size)
         seen: set[Any] = set()
         for number, op in enumerate(node.body.ops):
@@ -107,9 +108,9 @@ class _Count:
             levels |= dict.fromkeys(op.results, level)
             key = _key(op)
             made = op.name in ops.ACCESSES and (node.facts, number) not in self.unused
-            if made and _has_address(op, node.facts, depth > 0):
+            if made and (address := self._address(op, node, depth, levels)):
                 place = (op.operands[0], *ops.indices(op))
-                self._add(node, {} if place in seen else _ADDRESS, math.inf)
+                self._add(node, {} if place in seen else {"address": address}, math.inf)
                 seen.add(place)
             words = max((needed.get(v, 0) for v in op.results), default=1)
             if op.name in (ops.LOCAL_ID, ops.GROUP_ID) and words:
@@ -127,7 +128,39 @@ class _Count:
         if node.parent is None:
             # A kernel reads each id once, and ends.
             self._add(node, {"address": float(len(self._ids)), "control": 1.0}, math.inf)
-        self._add(node, _overhead(node), 1)
+        self._add(node, self._overhead(node), 1)
+
+    def _address(self, op: Op, node: Node, depth: int, levels: Mapping[Any, int]) -> float:
+        """Instructions for the address of an access: none of a constant place, nor where it grows by a constant in an
+        unrolled loop; in another loop what it grows by is added to it, word by word."""
+        facts = node.facts
+        indices = [value for value in ops.indices(op) if word_counts.constant(value, facts) is None]
+        varied = [value for value in indices if not isinstance(value, Constant)]
+        if not indices:
+            return 0.0
+        if not depth or any(facts.values[value].form is None for value in varied):
+            return _ADDRESS
+        if self._is_unrolled(node) or max((levels.get(value, 0) for value in varied), default=0) < depth:
+            return 0.0
+        return _ADDRESS_WORDS if facts.values[op.operands[0]].space == "global" else 1.0
+
+    def _overhead(self, node: Node) -> Counter:
+        """What it takes to go through a branch or an iteration."""
+        if node.kind == "branch":
+            return dict(_BRANCH)
+        if node.kind != "iteration":
+            return {}
+        shared = UNROLLED if self._is_unrolled(node) else 1
+        return {name: number / shared for name, number in _ITERATION.items()}
+
+    def _is_unrolled(self, node: Node) -> bool:
+        """Whether the loop that a node stands in is unrolled; not where it stands in none."""
+        loop: Node | None = node
+        while loop is not None and loop.kind not in ("iteration", "test"):
+            loop = loop.parent
+        if loop is not None and loop not in self._unrolled:
+            self._unrolled[loop] = loop.counted and not _meets(loop)
+        return loop is not None and self._unrolled[loop]
 
     def _carried_out(self, node: Node, needed: Mapping[Value, int]) -> list[Op]:
         """The operations of a body that are there for something."""
@@ -141,13 +174,6 @@ class _Count:
         for name, number in {**instructions, CHAIN: waiting / independent}.items():
             if number:
                 total[name] = total.get(name, 0.0) + number
-
-
-def _has_address(op: Op, facts: Facts, in_loop: bool) -> bool:
-    """Whether an access computes its address: not of a constant place, nor in a loop where it grows by a constant."""
-    indices = [value for value in ops.indices(op) if word_counts.constant(value, facts) is None]
-    varied = (value for value in indices if not isinstance(value, Constant))
-    return bool(indices) and (not in_loop or any(facts.values[value].form is None for value in varied))
 
 
 def _ids(op: Op, geometry: Geometry) -> set[tuple[str, int]]:
@@ -203,16 +229,10 @@ def _loop_levels(seen: int, body: Region, given: Sequence[int], depth: int) -> l
     return [*given[:seen], *carried]
 
 
-def _overhead(node: Node) -> Counter:
-    """What it takes to go through a branch or an iteration."""
-    if node.kind == "branch":
-        return dict(_BRANCH)
-    if node.kind != "iteration":
-        return {}
-    steps = (step for inner in node.nodes() for step in inner.steps)
-    meets = any(isinstance(step, Meeting) and step.op.name in ops.LANGUAGE for step in steps)
-    shared = 1 if meets or not node.counted else UNROLLED
-    return {name: number / shared for name, number in _ITERATION.items()}
+def _meets(loop: Node) -> bool:
+    """Whether work-items meet in a loop."""
+    steps = (step for inner in loop.nodes() for step in inner.steps)
+    return any(isinstance(step, Meeting) and step.op.name in ops.LANGUAGE for step in steps)
 
 
 def _key(op: Op) -> Any:
@@ -221,54 +241,6 @@ def _key(op: Op) -> Any:
         (str(a.array), str(a.dtype), a.shape) if isinstance(a, Constant) and a.is_literal else a for a in op.used
     )
     return id(op) if op.name in ops.LANGUAGE else (op.name, str(op.attributes), op.regions, operands)
-
-
-def _fused(body: Region, facts: Facts, carried_out: Sequence[Op]) -> tuple[set[int], set[int]]:
-    """The `id`s of the products that multiply-adds take in, and of the sums that multiply for it, not only shift.
-
-    A product is taken in where nothing but sums uses it. A sum takes in one: of two products one is carried out.
-    """
-    uses = _uses(carried_out, body.outputs)
-    products = {op.results[0]: op for op in carried_out if _is_product(op) and _is_of_sums(uses[op.results[0]])}
-    for op in carried_out:
-        if _is_sum(op) and all(value in products for value in op.operands):
-            del products[op.operands[0]]
-    multiplying = (user for value, op in products.items() if not _is_shift(op, facts) for user in uses[value])
-    return {id(op) for op in products.values()}, {id(user) for user in multiplying}
-
-
-def _uses(carried_out: Sequence[Op], outputs: Sequence[Value]) -> Mapping[Value, list[Op | None]]:
-    """The operations of a body that use each value, None for the body's own results."""
-    uses: dict[Value, list[Op | None]] = collections.defaultdict(list)
-    for op in (*carried_out, None):
-        for value in outputs if op is None else op.used:
-            if not isinstance(value, Constant):
-                uses[value].append(op)
-    return uses
-
-
-def _is_of_sums(users: Sequence[Op | None]) -> bool:
-    return bool(users) and all(user is not None and _is_sum(user) for user in users)
-
-
-def _is_sum(op: Op) -> bool:
-    return op.name in ("add", "sub")
-
-
-def _is_product(op: Op) -> bool:
-    return op.name in ("mul", "square") or (op.name == "integer_pow" and op.attributes["y"] == 2)
-
-
-def _multiplications(op: Op) -> int:
-    """Products that a power takes, by squares of squares; 0 of what is no power."""
-    power = 2 if op.name == "square" else abs(op.attributes["y"]) if op.name == "integer_pow" else 1
-    return max(0, power.bit_length() + power.bit_count() - 2)
-
-
-def _is_shift(product: Op, facts: Facts) -> bool:
-    """Whether a factor of a product of integers is a power of two that is known."""
-    known = (word_counts.constant(value, facts) for value in product.operands)
-    return any(factor is not None and factor > 0 and factor & (factor - 1) == 0 for factor in known)
 
 
 def _multiplying(op: Op, found: Mapping[str, float], words: int) -> Mapping[str, float]:
@@ -369,12 +341,12 @@ def _arithmetic(op: Op, facts: Facts, elements: int, words: int) -> Mapping[str,
         return {} if free else {"i32": float(elements)}
     if ops.of(op).special or (name == "div" and floating):
         return {"special": float(elements)}
-    powers = _multiplications(op)
+    powers = products.multiplications(op)
     if floating:
         inverse = {"special": float(elements)} if name == "integer_pow" and op.attributes["y"] < 0 else {}
         return {_FLOATS.get(operand.name, "f32"): float(elements * max(1, powers)), **inverse}
     words = min(words, word_counts.of_dtype(operand))
-    if powers or (name == "mul" and not _is_shift(op, facts)):
+    if powers or (name == "mul" and not products.is_shift(op, facts)):
         return _product(elements * max(1, powers), words)
     if name in ("div", "rem"):
         return {"i32": float(words * elements * _division(word_counts.constant(op.operands[1], facts)))}

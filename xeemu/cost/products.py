@@ -1,0 +1,56 @@
+"""Products: which of a body's products multiply-adds take in, and how many a power takes."""
+
+import collections
+from collections.abc import Mapping, Sequence
+
+from xeemu.cost import words as word_counts
+from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.knowledge.analysis import Facts
+
+
+def taken_in(body: Region, facts: Facts, carried_out: Sequence[Op]) -> tuple[set[int], set[int]]:
+    """The `id`s of the products that multiply-adds take in, and of the sums that multiply for it, not only shift.
+
+    A product is taken in where nothing but sums uses it. A sum takes in one: of two products one is carried out.
+    """
+    uses = _uses(carried_out, body.outputs)
+    products = {op.results[0]: op for op in carried_out if _is_product(op) and _is_of_sums(uses[op.results[0]])}
+    for op in carried_out:
+        if _is_sum(op) and all(value in products for value in op.operands):
+            del products[op.operands[0]]
+    multiplying = (user for value, op in products.items() if not is_shift(op, facts) for user in uses[value])
+    return {id(op) for op in products.values()}, {id(user) for user in multiplying}
+
+
+def _uses(carried_out: Sequence[Op], outputs: Sequence[Value]) -> Mapping[Value, list[Op | None]]:
+    """The operations of a body that use each value, None for the body's own results."""
+    uses: dict[Value, list[Op | None]] = collections.defaultdict(list)
+    for op in (*carried_out, None):
+        for value in outputs if op is None else op.used:
+            if not isinstance(value, Constant):
+                uses[value].append(op)
+    return uses
+
+
+def _is_of_sums(users: Sequence[Op | None]) -> bool:
+    return bool(users) and all(user is not None and _is_sum(user) for user in users)
+
+
+def _is_sum(op: Op) -> bool:
+    return op.name in ("add", "sub")
+
+
+def _is_product(op: Op) -> bool:
+    return op.name in ("mul", "square") or (op.name == "integer_pow" and op.attributes["y"] == 2)
+
+
+def multiplications(op: Op) -> int:
+    """Products that a power takes, by squares of squares; 0 of what is no power."""
+    power = 2 if op.name == "square" else abs(op.attributes["y"]) if op.name == "integer_pow" else 1
+    return max(0, power.bit_length() + power.bit_count() - 2)
+
+
+def is_shift(product: Op, facts: Facts) -> bool:
+    """Whether a factor of a product of integers is a power of two that is known."""
+    known = (word_counts.constant(value, facts) for value in product.operands)
+    return any(factor is not None and factor > 0 and factor & (factor - 1) == 0 for factor in known)
