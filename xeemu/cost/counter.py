@@ -15,7 +15,7 @@ from xeemu.cost import amounts, multiplicity, requests, vectors
 from xeemu.cost.costs import FIGURES, Meter
 from xeemu.cost.vectors import Vector
 from xeemu.devices.device import Device
-from xeemu.knowledge import addresses, budget, expressions, periodicity, presence
+from xeemu.knowledge import budget, expressions, periodicity, presence, symbolic_addresses
 from xeemu.knowledge.access_tree import AccessTree, Key, Node, Operation
 from xeemu.knowledge.budget import Budget
 from xeemu.knowledge.expressions import Axis, Expression, Grid, TooLarge
@@ -95,7 +95,7 @@ def all_active(parts: Iterable[Active | None]) -> Active | None:
 
 def meter(operation: Operation, vector: Vector, device: Device, geometry: Geometry) -> Meter:
     """The meter of an access, of the elements that a constant mask leaves it."""
-    return Meter.of(operation, vector, addresses.chosen(operation), device, geometry)
+    return Meter.of(operation, vector, symbolic_addresses.chosen(operation), device, geometry)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Counter:
             raise TooLarge
         times = multiplicity.times(inside, periods, conditions).reshape(-1)
         executed = np.flatnonzero(times)
-        lanes = addresses.flat(grid, mask, geometry.local_range, np.arange(geometry.items))[executed]
+        lanes = symbolic_addresses.flat(grid, mask, geometry.local_range, np.arange(geometry.items))[executed]
         budget.spend(lanes.size / _LOOKED_AT)
         each = lanes.sum(1) * (geometry.items if lanes.shape[1] == 1 else 1)
         sub_groups = requests.active_sub_groups(lanes, geometry)
@@ -169,7 +169,7 @@ class Counter:
         periods = _periods(inside, index, 1, expressions.constant(True))
         executed, _, grid = _representatives(inside, periods, operation, math.prod(shape))
         budget.spend(len(executed) * math.prod(shape) / _LOOKED_AT)
-        elements = addresses.flat(grid, index, shape, np.arange(math.prod(shape)))[executed]
+        elements = symbolic_addresses.flat(grid, index, shape, np.arange(math.prod(shape)))[executed]
         elements = np.broadcast_to(elements, (len(executed), math.prod(shape)))
         return vectors.side_by_side(elements.reshape(-1, math.prod(shape[rank:])), most)
 
@@ -182,7 +182,7 @@ class Counter:
         return _added(known)
 
     def _of_operation(self, operation: Operation, vector: Vector) -> Count | None:
-        index, mask = operation.linear_index, addresses.lane_mask(operation, self.tree)
+        index, mask = operation.linear_index, symbolic_addresses.lane_mask(operation, self.tree)
         known = operation.node.certain and index.known and mask.known
         if not known or not has_geometry(operation.place.memory, self.device):
             return None
@@ -198,7 +198,7 @@ class Counter:
         if not len(executed):
             return NOTHING
         shape = gauge.operation.access.shape
-        elements, active = (addresses.flat(grid, e, shape, gauge.chosen)[executed] for e in (index, mask))
+        elements, active = (symbolic_addresses.flat(grid, e, shape, gauge.chosen)[executed] for e in (index, mask))
         elements = gauge.interleaved(_relocated(np.where(active, elements, 0), active, gauge))
         budget.spend(len(executed) * len(gauge.chosen) / _LOOKED_AT)
         figures = gauge.figures(elements, active, True)
@@ -213,7 +213,7 @@ class Counter:
         return Issued(sum(count.requests for count in known), sum(count.lanes for count in known))
 
     def _issued(self, operation: Operation, vector: Vector) -> Issued | None:
-        mask = addresses.lane_mask(operation, self.tree)
+        mask = symbolic_addresses.lane_mask(operation, self.tree)
         gauge = meter(operation, vector, self.device, self.tree.geometry)
         if not (operation.node.certain and mask.known and gauge.aligned):
             return None
@@ -230,7 +230,7 @@ class Counter:
         )
         if not len(executed):
             return Issued(0, 0)
-        active = addresses.flat(grid, mask, gauge.operation.access.shape, gauge.chosen)[executed]
+        active = symbolic_addresses.flat(grid, mask, gauge.operation.access.shape, gauge.chosen)[executed]
         return Issued(*_summed(times, gauge.issued(active)))
 
     def groups(self, operations: Sequence[Operation]) -> int | None:
@@ -238,7 +238,7 @@ class Counter:
         return amounts.total(map(self._groups, operations))
 
     def _groups(self, operation: Operation) -> int | None:
-        mask = addresses.lane_mask(operation, self.tree)
+        mask = symbolic_addresses.lane_mask(operation, self.tree)
         if not (operation.node.certain and mask.known):
             return None
         parts = self.divided(operation.node.boxes, functools.partial(self._groups_in_box, operation, mask))
@@ -249,7 +249,7 @@ class Counter:
         periods = multiplicity.joined(inside, {}, [mask])
         executed, times, grid = _representatives(inside, periods, operation, items)
         budget.spend(len(executed) * items / _LOOKED_AT)
-        active = addresses.flat(grid, mask, shape, np.arange(items))[executed]
+        active = symbolic_addresses.flat(grid, mask, shape, np.arange(items))[executed]
         return int(times[active.any(1)].sum())
 
 

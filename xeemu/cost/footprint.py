@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from xeemu.cost.census import Census
-from xeemu.knowledge import addresses, periodicity
+from xeemu.knowledge import periodicity, symbolic_addresses
 from xeemu.knowledge.access_tree import Operation
 from xeemu.knowledge.expressions import Axis, Expression, TooLarge
 from xeemu.knowledge.periodicity import Box, Progressions
@@ -98,7 +98,7 @@ def _touched(operations: tuple[Operation, ...], taken: Census) -> _Touched | Non
     A report asks for the same several times, with and without each change that is tried.
     """
     indices = [operation.linear_index for operation in operations]
-    masks = [addresses.lane_mask(operation, taken.tree) for operation in operations]
+    masks = [symbolic_addresses.lane_mask(operation, taken.tree) for operation in operations]
     known = all(e.known for e in (*indices, *masks)) and all(o.node.certain for o in operations)
     boxes = [box for operation in operations for box in operation.node.boxes]
     if not known or not boxes:
@@ -171,4 +171,4 @@ def _addresses(operation: Operation, index: Expression, mask: Expression, box: B
     if math.prod(points.values()) * math.prod(operation.access.shape) > _MOST_ELEMENTS:
         raise TooLarge
     grid, _ = Progressions(box).representatives(points)
-    return addresses.elements(operation, grid, index, mask)
+    return symbolic_addresses.elements(operation, grid, index, mask)

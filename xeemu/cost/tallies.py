@@ -8,7 +8,7 @@ import numpy as np
 
 from xeemu.cost import multiplicity
 from xeemu.cost.counter import Counter
-from xeemu.knowledge import addresses, budget
+from xeemu.knowledge import budget, symbolic_addresses
 from xeemu.knowledge.access_tree import Key, Operation
 from xeemu.knowledge.expressions import Axis, Expression, TooLarge
 from xeemu.knowledge.periodicity import Box, Progressions
@@ -38,10 +38,10 @@ def _noted(counter: Counter, operations: Sequence[Operation]) -> np.ndarray | No
     """int64 `[elements]` lanes of an operation on each element; None if that is not known."""
     total = np.zeros(operations[0].place.memory.elements, np.int64)
     for operation in operations:
-        index, mask = operation.linear_index, addresses.lane_mask(operation, counter.tree)
+        index, mask = operation.linear_index, symbolic_addresses.lane_mask(operation, counter.tree)
         if not (operation.node.certain and index.known and mask.known):
             return None
-        note = functools.partial(_note, total, operation, addresses.chosen(operation), index, mask)
+        note = functools.partial(_note, total, operation, symbolic_addresses.chosen(operation), index, mask)
         if counter.divided(operation.node.boxes, note) is None:
             return None
     return total
@@ -67,7 +67,9 @@ def _note(
         grid, _ = part.representatives(periods)
         times = multiplicity.times(part, periods, conditions).reshape(-1)
         executed = np.flatnonzero(times)
-        elements, active = (addresses.flat(grid, e, operation.access.shape, chosen)[executed] for e in (index, mask))
+        elements, active = (
+            symbolic_addresses.flat(grid, e, operation.access.shape, chosen)[executed] for e in (index, mask)
+        )
         shape = (len(executed), len(chosen))
         budget.spend(math.prod(shape) / _NOTED)
         lanes = np.broadcast_to(active * times[executed, None].astype(np.float64), shape).reshape(-1)

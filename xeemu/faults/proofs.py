@@ -16,7 +16,7 @@ from xeemu.faults import additions, alignment, arithmetic, epochs, group_conflic
 from xeemu.faults.additions import Additions
 from xeemu.faults.following import Following, Marking
 from xeemu.faults.ranges import Ranges
-from xeemu.knowledge import addresses, conflicts, periodicity
+from xeemu.knowledge import conflicts, periodicity, symbolic_addresses
 from xeemu.knowledge.access_tree import AccessSite, AccessTree, Key, Meeting, Node, Operation
 from xeemu.knowledge.budget import Budget
 from xeemu.knowledge.conflicts import Pair
@@ -196,7 +196,7 @@ def _races(
 
 
 def _is_within_bounds(operation: Operation, tree: AccessTree) -> bool:
-    outside = addresses.outside(operation, tree)
+    outside = symbolic_addresses.outside(operation, tree)
     return outside.known and _holds_nowhere(outside, operation)
 
 
@@ -230,7 +230,7 @@ def _at_points(inside: Progressions, bools: Sequence[Expression]) -> list[np.nda
     for steps in map(inside.of, bools):
         periods |= {axis: math.lcm(periods.get(axis, 1), step.period) for axis, step in steps.items()}
     grid, _ = inside.representatives(periods)
-    return [addresses.flat(grid, e, e.shape, np.arange(math.prod(e.shape))) for e in bools]
+    return [symbolic_addresses.flat(grid, e, e.shape, np.arange(math.prod(e.shape))) for e in bools]
 
 
 def _in_every_box(node: Node, examine: Callable[[Progressions], bool]) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from xeemu.knowledge import addresses, instances, intervals, periodicity
+from xeemu.knowledge import instances, intervals, periodicity, symbolic_addresses
 from xeemu.knowledge.access_tree import AccessTree, Operation
 from xeemu.knowledge.expressions import TooLarge
 from xeemu.knowledge.growth import Step
@@ -152,7 +152,7 @@ def _is_lattice_apart(operations: Sequence[Operation], tree: AccessTree) -> bool
 
 def _lattices(operation: Operation, tree: AccessTree) -> list[tuple[Box, _Lattice | None]]:
     """For each box of an access what its groups do; None where that is not regular."""
-    index, mask = operation.linear_index, addresses.possible(operation, tree)
+    index, mask = operation.linear_index, symbolic_addresses.possible(operation, tree)
     conditions = [c for c in operation.node.conditions if c.known]
 
     def examine(inside: Progressions) -> tuple[Box, _Lattice | None]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from xeemu.knowledge import addresses, budget, periodicity
+from xeemu.knowledge import budget, periodicity, symbolic_addresses
 from xeemu.knowledge.access_tree import AccessTree, Operation
 from xeemu.knowledge.expressions import Axis, Expression, Grid, TooLarge
 from xeemu.knowledge.growth import Step
@@ -71,7 +71,7 @@ def is_known(operation: Operation) -> bool:
 
 def is_exact(operation: Operation, tree: AccessTree) -> bool:
     """Whether it is known in what executions which work-items access which elements."""
-    known = is_known(operation) and addresses.lane_mask(operation, tree).known
+    known = is_known(operation) and symbolic_addresses.lane_mask(operation, tree).known
     return known and operation.node.certain and all(c.known for c in operation.node.conditions)
 
 
@@ -126,7 +126,7 @@ class _Fact:
 
 
 def _facts(operation: Operation, tree: AccessTree) -> list[_Fact]:
-    index, mask = operation.linear_index, addresses.possible(operation, tree)
+    index, mask = operation.linear_index, symbolic_addresses.possible(operation, tree)
     conditions = [c for c in operation.node.conditions if c.known]
 
     def examine(inside: Progressions) -> _Fact:
@@ -195,7 +195,7 @@ def of_operation(
     Raises:
       TooLarge: that would be too much.
     """
-    index, mask = operation.linear_index, addresses.possible(operation, tree)
+    index, mask = operation.linear_index, symbolic_addresses.possible(operation, tree)
     conditions = [c for c in operation.node.conditions if c.known]
     parts = [
         _in_box(operation, box, region, (index, mask, *conditions), clocks, tree, everyone)
@@ -222,12 +222,12 @@ def _in_box(
     budget.spend(1 + count / _INSTANCES_OF_A_UNIT)
     if not all(map(len, points.values())) or not len(items):
         return None
-    grid, positions = Grid(points), addresses.chosen(operation)
+    grid, positions = Grid(points), symbolic_addresses.chosen(operation)
     shape = operation.access.shape
-    taken = addresses.flat(grid, mask, shape, positions)
+    taken = symbolic_addresses.flat(grid, mask, shape, positions)
     for condition in conditions:
-        taken = taken & addresses.flat(grid, condition, (), np.arange(1))
-    element = addresses.flat(grid, index, shape, positions)
+        taken = taken & symbolic_addresses.flat(grid, condition, (), np.arange(1))
+    element = symbolic_addresses.flat(grid, index, shape, positions)
     counts = [clock.at(points).reshape(-1, 1) for clock in clocks]
     lead = (len(number), len(items))
     taken, element, group, item, *counts = (
@@ -241,7 +241,7 @@ def _items(operation: Operation, tree: AccessTree, everyone: bool) -> np.ndarray
     items = tree.geometry.items
     if not operation.access.shape:
         return np.arange(items) if everyone else np.unique([0, items - 1])
-    return addresses.chosen(operation) // (math.prod(operation.access.shape) // items)
+    return symbolic_addresses.chosen(operation) // (math.prod(operation.access.shape) // items)
 
 
 def _points(

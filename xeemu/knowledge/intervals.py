@@ -101,8 +101,6 @@ def _absolute(a: Interval) -> Interval:
 
 
 def _and(a: Interval, b: Interval) -> Interval | None:
-    if a[0] == a[1] and b[0] == b[1]:
-        return (a[0] & b[0],) * 2
     upper = [hi for lo, hi in (a, b) if lo >= 0]
     return (0, min(upper)) if upper else None
 
@@ -114,8 +112,6 @@ def _or(a: Interval, b: Interval) -> Interval | None:
 
 
 def _xor(a: Interval, b: Interval) -> Interval | None:
-    if a[0] == a[1] and b[0] == b[1]:
-        return (a[0] ^ b[0],) * 2
     return (0, (1 << max(a[1], b[1]).bit_length()) - 1) if min(a[0], b[0]) >= 0 else None
 
 

@@ -10,8 +10,8 @@ from xeemu.knowledge import analysis
 from xeemu.knowledge.analysis import Facts, Known
 from xeemu.language.program import Program
 from xeemu.launching import working_set
-from xeemu.launching.analysed import Analysed, Task
 from xeemu.launching.options import Options
+from xeemu.launching.tasks import Analysed, Task
 
 _INT32_LIMIT = 2**31
 # Chunks that a device of a mesh has at least if some are emulated for themselves, unless each has so few work-items.

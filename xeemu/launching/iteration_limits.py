@@ -19,7 +19,7 @@ from xeemu.knowledge import analysis, termination
 from xeemu.knowledge.analysis import Facts
 from xeemu.language import source
 from xeemu.language.memory import poison
-from xeemu.launching.analysed import Task
+from xeemu.launching.tasks import Task
 
 _Key = tuple[Facts, int]
 

@@ -25,11 +25,11 @@ from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
 from xeemu.launching import capacity, chunking, cores, full_overwrite, iteration_limits, working_set
-from xeemu.launching.analysed import Analysed, Task
 from xeemu.launching.arguments import Description, platform_of
 from xeemu.launching.chunking import Cut
 from xeemu.launching.iteration_limits import Bounds
 from xeemu.launching.options import MOST_KEPT, Options
+from xeemu.launching.tasks import Analysed, Task
 
 Watch = Callable[[Chunk, Any], Observer]
 _Carry = tuple[list[jax.Array], Any]

@@ -12,7 +12,7 @@ import numpy as np
 
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op, Value
-from xeemu.knowledge import addresses, analysis, expressions, periodicity, symbolic_execution
+from xeemu.knowledge import analysis, expressions, periodicity, symbolic_addresses, symbolic_execution
 from xeemu.knowledge.access_tree import AccessTree, Node, Operation
 from xeemu.knowledge.analysis import Facts, Known
 from xeemu.knowledge.budget import Budget, Measured
@@ -161,7 +161,7 @@ class _Search:
         if load is None or not store.node.certain:
             return None
         there, here = load.linear_index, store.linear_index
-        masks = [addresses.lane_mask(store, self.tree), load.mask or expressions.constant(True)]
+        masks = [symbolic_addresses.lane_mask(store, self.tree), load.mask or expressions.constant(True)]
         alike = [here, *masks, *store.node.conditions]
         if not all(e.known for e in (there, *alike)):
             return None
@@ -224,14 +224,14 @@ class _Search:
           TooLarge: they are too many.
         """
         points = {axis: np.arange(r.start, r.start + 1 if axis in self.groups else r.stop) for axis, r in box.items()}
-        shape, positions = store.access.shape, addresses.chosen(store)
+        shape, positions = store.access.shape, symbolic_addresses.chosen(store)
         count = len(positions) * math.prod(map(len, points.values()))
         if count > _MOST_VALUES:
             raise TooLarge
         grid = Measured(points)
-        mask, *others = np.broadcast_arrays(*(addresses.flat(grid, e, shape, positions) for e in known))
+        mask, *others = np.broadcast_arrays(*(symbolic_addresses.flat(grid, e, shape, positions) for e in known))
         for condition in store.node.conditions:
-            mask = mask & addresses.flat(grid, condition, (), np.arange(1))
+            mask = mask & symbolic_addresses.flat(grid, condition, (), np.arange(1))
         return [values.reshape(-1) for values in (mask, *others)]
 
 

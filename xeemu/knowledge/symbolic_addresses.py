@@ -1,4 +1,4 @@
-"""The elements of a memory that an access touches, as expressions and at points of their axes."""
+"""Symbolic addresses: the elements of a memory that an access touches, as expressions and at points of their axes."""
 
 import dataclasses
 import math

@@ -1,4 +1,4 @@
-"""Analysed: a traced kernel with what is known of it, and what of it work-groups have to carry out."""
+"""Tasks: what work-groups carry out of a traced kernel, with what is known of it."""
 
 import dataclasses
 import functools
