@@ -241,12 +241,16 @@ ARCHITECTURES: dict[str, tuple[Source, ...]] = {
         *figures(*H200, slm_float_atomics=False, slm_shared_increments=True, slm_compare_exchange_passes=2),
         *figures(
             "H",
-            "an H200's counters: passes of a tree reduction whose sub-groups have no lanes left",
+            "an H200's counters of reduce_inter, a tree reduction whose sub-groups have no lanes left",
             slm_masked_passes=1,
         ),
-        *figures("H", "an H200's counters of local memory, in all kernels with barriers", slm_barrier_passes=1),
+        *figures(
+            "H", "an H200's counters of reduce_inter, and then of all kernels with barriers", slm_barrier_passes=1
+        ),
         *figures(*H200, tag_bank_masks=(0x7AB5, 0xD5DA)),
-        *figures("H", "measured on an H200: loads 48 bytes apart move pieces of 64 bytes", dram_access_bytes=64),
+        *figures(
+            "H", "an H200's counters of g_stride_ld: loads 48 bytes apart move pieces of 64 bytes", dram_access_bytes=64
+        ),
         *figures("H", "measured on an H200; 512 would agree as well", grf_granule_bytes=1024),
         *figures("H", f"{_HOPPER}: registers per thread", max_registers_per_work_item=255),
         *figures(*H200, slm_granule_bytes=128, line_bytes=128, sector_bytes=32, fp64_native=True),

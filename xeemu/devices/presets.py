@@ -41,6 +41,8 @@ def _dispatched(time_s: float) -> dict[str, float]:
 
 _OF_A770 = "clpeak on an A770 (krrishnarraj/clpeak issue 99): 4766e9 operations/s of multiply-adds"
 _OF_A750 = "clpeak on an A750 (AOSC-Dev/aosc-os-abbs pull request 15050): 4945e9 operations/s of multiply-adds"
+# Of kernels in the table of `scripts/validate`, which so are no test of these figures.
+_ATOMICS = "an H200's times of gatom_red_u32, gatom_red_u64, gatom_add_u32_ret and gatom_minmax_s32"
 _SPREAD = "measured on an H200 by sub-groups whose lanes access 32 random lines"
 # Sums to 8 to 64 neighbouring words take 0.074 ns per lane, as if one unit took them all; sums to 512 words
 # (2 KB) take a quarter of what they take on one word, as if four did.
@@ -188,22 +190,29 @@ PRESETS = (
         *figures(*H200, l1_bytes_per_core=192 * KB, l1_bytes_per_cycle=128, l1_latency_cycles=32),
         *figures(*H200, l2_bytes_per_cycle=7.1e12 / 1.98e9, l2_latency_cycles=281, dram_latency_cycles=672),
         *figures(
-            "D", "an H200's counters: 42 % of 4 Mi loads at random from 64 MiB hit, 17 MB stored", l2_kept_bytes=30 * MB
+            "D",
+            "an H200's counters of g_gather: 42 % of 4 Mi loads at random from 64 MiB hit, 17 MB stored",
+            l2_kept_bytes=30 * MB,
         ),
         *figures("H", f"{_SPREAD}: loads from 1 MB", load_lines_per_cycle=165 / 1.98),
         *figures("H", f"{_SPREAD}: stores to 4 MB", store_lines_per_cycle=76 / 1.98),
         *figures("H", f"{_SPREAD}: loads from 1 GB", dram_pages_per_cycle=40 / 1.98),
         *figures("M", "HBM3 in Ramulator 2, of JESD238A: a row has 32 columns of 32 bytes", dram_page_bytes=1024),
-        *figures(*H200, store_sectors_per_cycle=145 / 1.98, partial_store_sectors_per_cycle=118 / 1.98),
+        *figures(
+            "H",
+            "measured on an H200; on which kernels is not said, g_scatter and g_stride_st are of the kind",
+            store_sectors_per_cycle=145 / 1.98,
+            partial_store_sectors_per_cycle=118 / 1.98,
+        ),
         *figures(*H200, barrier_latency_cycles=12.8, barrier_cycles_per_sub_group=2.0),
         *figures(
             "H",
             "barriers alone on an H200, 64 sub-groups on an SM: 1.24 to 1.40 cycles each",
             barrier_arrival_cycles=1.25,
         ),
-        *figures(*H200, same_address_atomics_per_cycle=1 / (0.733e-9 * 1.98e9)),
-        *figures(*H200, same_address_float_atomics_per_cycle=1 / (1.756e-9 * 1.98e9)),
-        *figures("D", "measured on an H200: 0.074 ns per lane, eight lanes of a sector", **H200_ATOMIC_SLICE),
+        *figures("H", _ATOMICS, same_address_atomics_per_cycle=1 / (0.733e-9 * 1.98e9)),
+        *figures("H", "an H200's times of gatom_red_f32", same_address_float_atomics_per_cycle=1 / (1.756e-9 * 1.98e9)),
+        *figures("D", f"{_ATOMICS}: 0.074 ns per lane, eight lanes of a sector", **H200_ATOMIC_SLICE),
         *figures(*H200, fp64_lanes_per_cycle=32 / 0.51, int32_lanes_per_cycle=32 / 0.51, alu_latency_cycles=4.6),
         *figures("M", "as other 32-bit integer operations (CUDA guide, 9.0)", int32_multiply_lanes_per_cycle=32 / 0.51),
         *figures("D", "three 32-bit ones; 2.9 measured on a TITAN Xp", int64_multiply_lanes_per_cycle=32 / 0.51 / 3),
