@@ -26,14 +26,16 @@ def halved(wg, x):
     return x.at[i].set(lax.while_loop(lambda left: jnp.any(left > 0), lambda left: left // 2, x[i]))
 
 
-def options_of(kernel, size, platform="cpu", **static):
+def prepared(kernel, size, platform="cpu", **static):
     nd_range = xe.NDRange(size, 64)
     device = checked_device(kernel, nd_range, DEFAULT_DEVICE)
     given = (Description.of(jax.ShapeDtypeStruct((size,), np.int32)),)
-    prepared = prepare(
-        kernel, nd_range, device, given, kernel.bind_static(static), Options(None, False, False, platform)
-    )
-    return effort.options(prepared.program, prepared.cut.groups, target.of_platform(platform))
+    return prepare(kernel, nd_range, device, given, kernel.bind_static(static), Options(None, False, False, platform))
+
+
+def options_of(kernel, size, platform="cpu", **static):
+    ready = prepared(kernel, size, platform, **static)
+    return effort.options(ready.program, ready.cut.groups, target.of_platform(platform))
 
 
 @pytest.mark.skipif(not effort._takes_little(), reason="this XLA does not know all of the options")
@@ -49,6 +51,16 @@ def test_little_for_what_runs_shortly_on_a_cpu(kernel, static):
 )
 def test_as_usual_for_what_takes_long(kernel, size, static):
     assert options_of(kernel, size, **static) == {}
+
+
+@pytest.mark.skipif(not effort._takes_little(), reason="this XLA does not know all of the options")
+def test_little_for_what_is_carried_out_once():
+    ready = prepared(summed, 2**16, times=2**6)
+    assert effort.options(ready.program, ready.cut.groups, ready.options.target) == {}
+    assert ready.once.compiler_options == {**ready.compiler_options, **effort._LITTLE}
+    assert ready.once is ready.once
+    longer = prepared(summed, 2**20, times=2**6)
+    assert longer.once.compiler_options == longer.compiler_options
 
 
 @pytest.mark.optimized

@@ -70,11 +70,24 @@ def check(
       NDRangeError, KernelNotSupportedError, MemoryAllocationError, KernelArgumentError, KernelError: as `xe.launch`.
       KernelError: a loop has gone on for `max_iterations`.
     """
+    return _check(kernel, nd_range, device=device, max_iterations=max_iterations, unset=unset, once=False)
+
+
+def _check(
+    kernel: Kernel,
+    nd_range: NDRange,
+    *,
+    device: str | Device,
+    max_iterations: int,
+    unset: Mapping[str, np.ndarray] | None,
+    once: bool,
+) -> Launched[tuple[Any, Findings]]:
+    """The same; `once` where its outputs are compared, and then nobody needs them."""
     nd_range = own_range(kernel, nd_range)
     modelled = checked_device(kernel, nd_range, device)
     max_iterations = checked_iterations(max_iterations, optional=False)
     unset = _of_names(unset)
-    again = functools.partial(check, device=modelled, max_iterations=max_iterations, unset=unset)
+    again = functools.partial(_check, device=modelled, max_iterations=max_iterations, unset=unset, once=once)
     chosen = None if max_iterations == MAX_ITERATIONS else max_iterations
     told = functools.partial(staged, "check", kernel, nd_range, modelled, max_iterations=chosen)
     if kernel.interface is not None and kernel.interface.checking is not None:
@@ -89,11 +102,11 @@ def check(
         _check_names(unset, given.kernel, prepared.program)
         masks, known = _masks(prepared.program, {**unset, **given.masks}), scalars(given.arguments)
         checked = _checked(prepared, known, max_iterations, alignment.is_required(modelled), frozenset(masks))
-        results, found = checked.of(given.arguments, masks)
+        results, found = checked.of(given.arguments, masks, once)
 
         def at_size(size: int) -> tuple[Any, Findings]:
             requiring = dataclasses.replace(kernel, sub_group_size=size)
-            return again(requiring, nd_range)(*arguments, **static)
+            return again(requiring, nd_range, once=True)(*arguments, **static)
 
         return results, sizes.of_launch(prepared.program, modelled, results, found, at_size)
 
@@ -178,23 +191,25 @@ class Checked:
         self.prepared, self.watch, self.absent = prepared, watch, absent
         self._last: tuple[Mapping[str, Any] | None, Findings] | None = None
 
-    def of(self, given: Sequence[Any], unset: Mapping[Allocation, np.ndarray]) -> tuple[Any, Findings]:
+    def of(self, given: Sequence[Any], unset: Mapping[Allocation, np.ndarray], once: bool) -> tuple[Any, Findings]:
         """What the kernel gives, and the findings; the arguments are those of `run`."""
-        outputs, state = self.run(given, unset)
+        outputs, state = self.run(given, unset, once)
         found = self.judged(state, self.explored(given, state))
         return jax.tree.unflatten(self.prepared.program.output_tree, outputs), found
 
     def run(
-        self, given: Sequence[Any], unset: Mapping[Allocation, np.ndarray]
+        self, given: Sequence[Any], unset: Mapping[Allocation, np.ndarray], once: bool
     ) -> tuple[list[np.ndarray], Mapping[str, Any] | None]:
         """The kernel's outputs, and what was found; nothing if all was proved.
 
         Args:
           given: the arguments.
           unset: of memories that are not wholly written which elements are not.
+          once: whether nobody needs the outputs again.
         """
         if self.watch.proofs.complete:
-            return executables.executable(self.prepared.unwatched).run(given), None
+            unwatched = self.prepared.unwatched
+            return executables.executable(unwatched.once if once else unwatched).run(given), None
         return self._observed.run(given, [~unset[memory] for memory in self.watch.present])
 
     def explored(self, given: Sequence[Any], state: Mapping[str, Any] | None) -> Explored | None:

@@ -23,6 +23,7 @@ class Options:
     mesh: jax.sharding.Mesh | None = None
     observed: bool = False
     max_iterations: int | None = None
+    once: bool = False
 
     @property
     def target(self) -> Target:

@@ -13,7 +13,7 @@ from jax import lax
 
 from xeemu.devices import aspects, grf, limits
 from xeemu.devices.device import Device
-from xeemu.emission import compiling, interpreter, rowwise, transpose_sinking
+from xeemu.emission import compiling, effort, interpreter, rowwise, transpose_sinking
 from xeemu.emission.buffers import Origin
 from xeemu.emission.chunk import Chunk
 from xeemu.emission.observer import Observer
@@ -98,6 +98,11 @@ class Prepared:
     def unwatched(self) -> "Prepared":
         """The same where it has turned out that nothing is left to watch."""
         return self.launched or self
+
+    @functools.cached_property
+    def once(self) -> "Prepared":
+        """The same for a result that nobody needs again: what is soon done is not made fast (see `effort`)."""
+        return dataclasses.replace(self, options=dataclasses.replace(self.options, once=True))
 
     def emit(self, *arguments: jax.Array) -> list[jax.Array]:
         """The arrays that the kernel returns, as JAX operations on the launch's arguments (see `bounded`)."""
@@ -305,7 +310,9 @@ class Prepared:
     def compiler_options(self) -> Mapping[str, Any]:
         """What XLA is asked for, where the launch is a computation of its own."""
         task = self.cut.inner.task if self.cut.inner else self.analysed.task
-        return compiling.options(task.program, task.facts, self.options.target)
+        options = compiling.options(task.program, task.facts, self.options.target)
+        less = effort.once(task.program, self.cut.groups, self.options.target) if self.options.once else {}
+        return {**options, **less}
 
 
 def prepare_alone(
