@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from xeemu.knowledge import budget, periodicity
-from xeemu.knowledge.budget import Measured
+from xeemu.knowledge.budget import BudgetedGrid
 from xeemu.knowledge.expressions import Axis, Expression, Grid, TooLarge
 from xeemu.knowledge.periodicity import Progressions
 
@@ -64,7 +64,7 @@ def _holds(inside: Progressions, grid: Grid, condition: Expression) -> np.ndarra
     """bool `[n or 1 for each axis]`: whether a condition holds, 1 for axes along which it does not change."""
     moving = inside.of(condition)
     points = {axis: values if axis in moving else values[:1] for axis, values in grid.points.items()}
-    return Measured(points).of(condition)
+    return BudgetedGrid(points).of(condition)
 
 
 def _folded(array: np.ndarray, axis: int, period: int) -> np.ndarray:

@@ -8,7 +8,7 @@ from xeemu.knowledge import conflicts, instances
 from xeemu.knowledge.access_tree import AccessTree, Operation
 from xeemu.knowledge.conflicts import GROUP, SUB_GROUP, Pair, Use
 from xeemu.knowledge.expressions import Axis, TooLarge
-from xeemu.knowledge.instances import Clock, Region
+from xeemu.knowledge.instances import Clock, Excerpt
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -25,8 +25,8 @@ def keeps_apart(pair: Pair, tree: AccessTree, clocks: Clocks) -> bool:
         return True
     operations = tuple(dict.fromkeys(pair))
 
-    def meet(region: Region) -> bool:
-        across, within = _uses(operations, tree, clocks, region)
+    def meet(excerpt: Excerpt) -> bool:
+        across, within = _uses(operations, tree, clocks, excerpt)
         return conflicts.collide(across) or (conflicts.reach(*pair) < SUB_GROUP and conflicts.collide(within))
 
     return all(map(instances.is_known, pair)) and _never(meet, operations, tree, clocks)
@@ -36,8 +36,8 @@ def all_keep_apart(operations: Sequence[Operation], tree: AccessTree, clocks: Cl
     """The same of all pairs of some accesses to a memory at once; what is not proved so may be pair by pair."""
     writes = [o.name != "load" for o in operations]
 
-    def meet(region: Region) -> bool:
-        return any(conflicts.collide(uses, writes) for uses in _uses(operations, tree, clocks, region))
+    def meet(excerpt: Excerpt) -> bool:
+        return any(conflicts.collide(uses, writes) for uses in _uses(operations, tree, clocks, excerpt))
 
     plain = all(o.access.ordering is None and instances.is_known(o) for o in operations)
     return not operations or (plain and _never(meet, operations, tree, clocks))
@@ -47,8 +47,8 @@ def have_one_user(operations: Sequence[Operation], tree: AccessTree) -> bool:
     """Whether it is proved that no two work-items of the launch access one element by any of some accesses."""
     writes = [True] * len(operations)
 
-    def meet(region: Region) -> bool:
-        executed = [instances.of_operation(o, tree, region, (), True) for o in operations]
+    def meet(excerpt: Excerpt) -> bool:
+        executed = [instances.of_operation(o, tree, excerpt, (), True) for o in operations]
         return conflicts.collide([Use((e.group, e.element), e.item) for e in executed], writes)
 
     if not all(map(instances.is_known, operations)) or not _never(meet, operations, tree):
@@ -58,12 +58,12 @@ def have_one_user(operations: Sequence[Operation], tree: AccessTree) -> bool:
 
 
 def _never(
-    meet: Callable[[Region], bool], operations: Sequence[Operation], tree: AccessTree, clocks: Clocks | None = None
+    meet: Callable[[Excerpt], bool], operations: Sequence[Operation], tree: AccessTree, clocks: Clocks | None = None
 ) -> bool:
-    """Whether it is proved that some accesses meet in no region of the launch."""
+    """Whether it is proved that some accesses meet nowhere in the launch."""
     paced = functools.partial(_is_paced, operations, clocks) if clocks is not None else lambda loop: False
     try:
-        return not any(map(meet, instances.regions(operations, tree, paced)))
+        return not any(map(meet, instances.excerpts(operations, tree, paced)))
     except TooLarge:
         return False
 
@@ -74,12 +74,12 @@ def _is_paced(operations: Sequence[Operation], clocks: Clocks, loop: Axis) -> bo
 
 
 def _uses(
-    operations: Sequence[Operation], tree: AccessTree, clocks: Clocks, region: Region
+    operations: Sequence[Operation], tree: AccessTree, clocks: Clocks, excerpt: Excerpt
 ) -> tuple[list[Use], list[Use]]:
     """Which sub-groups use the elements of a group in one epoch, and which work-items those of a sub-group in one."""
     lanes = tree.geometry.sub_group_size
     executed = [
-        instances.of_operation(o, tree, region, (clocks.group[o], clocks.sub_group[o]), True) for o in operations
+        instances.of_operation(o, tree, excerpt, (clocks.group[o], clocks.sub_group[o]), True) for o in operations
     ]
     across = [Use((e.group, e.counts[0], e.element), e.item // lanes) for e in executed]
     within = [Use((e.group, e.counts[1], e.element, e.item // lanes), e.item) for e in executed]

@@ -12,7 +12,7 @@ from xeemu.faults import epochs
 from xeemu.knowledge import instances
 from xeemu.knowledge.access_tree import AccessTree, Key, Operation
 from xeemu.knowledge.expressions import TooLarge
-from xeemu.knowledge.instances import Clock, Instances, Region
+from xeemu.knowledge.instances import Clock, Excerpt, Instances
 from xeemu.language.linearity import Allocation
 
 _MOST_ELEMENTS = 1 << 22
@@ -59,8 +59,8 @@ def _doubtful(
     known = [o for o in reading if instances.is_known(o)]
     try:
         # What data reads does not move with the groups, so neither may what stands for all of them.
-        regions = instances.regions(list(dict.fromkeys([*writing, *known])), tree, fixed=True)
-        proofs = [_Proof(memory, tree, times, region, writing) for region in regions]
+        excerpts = instances.excerpts(list(dict.fromkeys([*writing, *known])), tree, fixed=True)
+        proofs = [_Proof(memory, tree, times, excerpt, writing) for excerpt in excerpts]
     except TooLarge:
         yield from reading
         return
@@ -70,19 +70,19 @@ def _doubtful(
 
 
 class _Proof:
-    """When each element is first written in the groups of a region."""
+    """When each element is first written in the groups of an excerpt."""
 
     def __init__(
         self,
         memory: Allocation,
         tree: AccessTree,
         times: Mapping[Operation, Clock],
-        region: Region,
+        excerpt: Excerpt,
         writing: Sequence[Operation],
     ):
-        self.memory, self.tree, self.times, self.region = memory, tree, times, region
+        self.memory, self.tree, self.times, self.excerpt = memory, tree, times, excerpt
         self.copies = tree.geometry.items if memory.space == "private" else 1
-        size = instances.groups_of(region, tree.groups) * memory.elements * self.copies
+        size = instances.groups_of(excerpt, tree.groups) * memory.elements * self.copies
         if size > _MOST_ELEMENTS:
             raise TooLarge
         self.first = np.full(size, _NEVER)
@@ -113,7 +113,7 @@ class _Proof:
         return bool((in_groups < self.times[operation].offset).all())
 
     def _instances(self, operation: Operation) -> Instances:
-        return instances.of_operation(operation, self.tree, self.region, (self.times[operation],), False)
+        return instances.of_operation(operation, self.tree, self.excerpt, (self.times[operation],), False)
 
     def _place(self, done: Instances) -> np.ndarray:
         copy = done.item if self.copies > 1 else 0

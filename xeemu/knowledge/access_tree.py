@@ -117,7 +117,7 @@ class Meeting:
     mask: Expression | None
 
 
-Kind = Literal["kernel", "call", "branch", "iteration", "test"]
+NodeKind = Literal["kernel", "call", "branch", "iteration", "test"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -139,7 +139,7 @@ class Node:
         are.
     """
 
-    kind: Kind
+    kind: NodeKind
     body: Region
     facts: Facts
     boxes: Sequence[Box]

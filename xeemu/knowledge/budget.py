@@ -63,7 +63,7 @@ def spend(units: float) -> None:
             raise TooLarge
 
 
-class Measured(Grid):
+class BudgetedGrid(Grid):
     """A grid whose evaluations are noted."""
 
     def _evaluated(self, e: Expression) -> np.ndarray:

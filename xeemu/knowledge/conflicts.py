@@ -112,11 +112,11 @@ def have_own_groups(operations: Sequence[Operation], tree: AccessTree, writes: S
         executed = [instances.of_operation(o, tree, whole, (), False) for o in operations]
         return not collide([Use((e.element,), e.group) for e in executed], writes)
     except TooLarge:
-        return _is_lattice_apart(operations, tree)
+        return _is_periodically_apart(operations, tree)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Lattice:
+class _Periodic:
     """Elements that the groups of a box access: some of the first groups, and the same again further on.
 
     Attributes:
@@ -132,68 +132,68 @@ class _Lattice:
     shifts: tuple[tuple[int, int], ...]
 
 
-def _is_lattice_apart(operations: Sequence[Operation], tree: AccessTree) -> bool:
+def _is_periodically_apart(operations: Sequence[Operation], tree: AccessTree) -> bool:
     """Of accesses that move by the same distance from group to group, whether they never come upon each other."""
     try:
-        found = [part for operation in operations for part in _lattices(operation, tree)]
+        found = [part for operation in operations for part in _periodic_parts(operation, tree)]
     except TooLarge:
         return False
-    alike: dict[object, list[_Lattice]] = {}
-    for box, lattice in found:
-        if lattice is None:
+    alike: dict[object, list[_Periodic]] = {}
+    for box, periodic in found:
+        if periodic is None:
             return False
         ranges = tuple((box[axis].start, box[axis].stop) for axis in tree.groups)
-        alike.setdefault((ranges, lattice.periods, lattice.shifts), []).append(lattice)
-    merged = [_merged(lattices) for lattices in alike.values()]
-    hulls = sorted(_hull(lattice) for lattice in merged)
+        alike.setdefault((ranges, periodic.periods, periodic.shifts), []).append(periodic)
+    merged = [_merged(same) for same in alike.values()]
+    hulls = sorted(_hull(periodic) for periodic in merged)
     separate = all(a[1] < b[0] for a, b in itertools.pairwise(hulls))
     return separate and all(map(_is_apart, merged))
 
 
-def _lattices(operation: Operation, tree: AccessTree) -> list[tuple[Box, _Lattice | None]]:
+def _periodic_parts(operation: Operation, tree: AccessTree) -> list[tuple[Box, _Periodic | None]]:
     """For each box of an access what its groups do; None where that is not regular."""
     index, mask = operation.linear_index, symbolic_addresses.possible(operation, tree)
     conditions = [c for c in operation.node.conditions if c.known]
 
-    def examine(inside: Progressions) -> tuple[Box, _Lattice | None]:
+    def examine(inside: Progressions) -> tuple[Box, _Periodic | None]:
         steps, still = inside.of(index), [inside.of(e) for e in (mask, *conditions)]
-        shifts, region = [], {}
+        shifts, excerpt = [], {}
         for axis in tree.groups:
             step, indices = steps.get(axis, Step(1, 0)), inside.box[axis]
             period = math.lcm(step.period, *(s[axis].period for s in still if axis in s))
             growth = np.unique(step.over(period))
             if len(growth) != 1 and period < len(indices):
                 return inside.box, None
-            region[axis] = np.arange(indices.start, indices.start + min(period, len(indices)))
+            excerpt[axis] = np.arange(indices.start, indices.start + min(period, len(indices)))
             shifts.append((int(growth[0]), -(-len(indices) // period)))
         there = dataclasses.replace(operation, node=dataclasses.replace(operation.node, boxes=[inside.box]))
-        executed = instances.of_operation(there, tree, region, (), False)
-        periods = tuple(len(first) for first in region.values())
-        return inside.box, _Lattice(executed.element, executed.group, periods, tuple(shifts))
+        executed = instances.of_operation(there, tree, excerpt, (), False)
+        periods = tuple(len(first) for first in excerpt.values())
+        return inside.box, _Periodic(executed.element, executed.group, periods, tuple(shifts))
 
     parts = periodicity.divided(operation.node.boxes, examine)
-    return [(box, lattice) for box, lattice in parts if lattice is None or len(lattice.element)]
+    return [(box, periodic) for box, periodic in parts if periodic is None or len(periodic.element)]
 
 
-def _merged(lattices: Sequence[_Lattice]) -> _Lattice:
-    element = np.concatenate([lattice.element for lattice in lattices])
-    group = np.concatenate([lattice.group for lattice in lattices])
-    return _Lattice(element, group, lattices[0].periods, lattices[0].shifts)
+def _merged(alike: Sequence[_Periodic]) -> _Periodic:
+    element = np.concatenate([periodic.element for periodic in alike])
+    group = np.concatenate([periodic.group for periodic in alike])
+    return _Periodic(element, group, alike[0].periods, alike[0].shifts)
 
 
-def _hull(lattice: _Lattice) -> tuple[int, int]:
+def _hull(periodic: _Periodic) -> tuple[int, int]:
     """The least and greatest element."""
-    ends = [shift * (count - 1) for shift, count in lattice.shifts]
-    low, high = (int(f(lattice.element)) for f in (np.min, np.max))
+    ends = [shift * (count - 1) for shift, count in periodic.shifts]
+    low, high = (int(f(periodic.element)) for f in (np.min, np.max))
     return low + sum(min(end, 0) for end in ends), high + sum(max(end, 0) for end in ends)
 
 
-def _is_apart(lattice: _Lattice) -> bool:
+def _is_apart(periodic: _Periodic) -> bool:
     """Whether no element belongs to two groups: along one axis after the other, the shortest distance first."""
-    if collide([Use((lattice.element,), lattice.group)]):
+    if collide([Use((periodic.element,), periodic.group)]):
         return False
-    elements = np.unique(lattice.element)
-    shifts = sorted((abs(shift), count) for shift, count in lattice.shifts if count > 1)
+    elements = np.unique(periodic.element)
+    shifts = sorted((abs(shift), count) for shift, count in periodic.shifts if count > 1)
     if any(not shift for shift, _ in shifts):
         return not len(elements)
     for number, (shift, count) in enumerate(shifts):

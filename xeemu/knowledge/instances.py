@@ -1,7 +1,7 @@
 """Instances: the executions of known accesses, one by one, by a few work-groups that stand for all.
 
-Accesses do the same in all groups of a *region*, but for addresses that move together from group to group; so what
-holds among the accesses of a region's representative groups holds for every group of it.
+An *excerpt* is some groups that stand for a part of the launch. Accesses do the same in all groups of that part, but
+for addresses that move together from group to group; so what holds among those of the excerpt holds in the whole part.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ from xeemu.knowledge.expressions import Axis, Expression, Grid, TooLarge
 from xeemu.knowledge.growth import Step
 from xeemu.knowledge.periodicity import Box, Progressions
 
-Region = Mapping[Axis, np.ndarray]
+Excerpt = Mapping[Axis, np.ndarray]
 """Indices that stand for a part of the launch: of groups along each axis of their id, of iterations of some loops."""
 
 _MOST = 1 << 22
@@ -52,7 +52,7 @@ class Instances:
     """Accesses by work-items to elements, `k` of them.
 
     Attributes:
-      group: `[k]` number of the group among a region's.
+      group: `[k]` number of the group among an excerpt's.
       item: `[k]` linear local id.
       element: `[k]` linear index into the memory.
       counts: for each clock `[k]`.
@@ -75,15 +75,15 @@ def is_exact(operation: Operation, tree: AccessTree) -> bool:
     return known and operation.node.certain and all(c.known for c in operation.node.conditions)
 
 
-# --- Regions ---
+# --- Excerpts ---
 
 
-def regions(
+def excerpts(
     operations: Sequence[Operation],
     tree: AccessTree,
     paced: Callable[[Axis], bool] = lambda loop: False,
     fixed: bool = False,
-) -> list[Region]:
+) -> list[Excerpt]:
     """Groups and iterations that stand for the whole launch as far as some known accesses go.
 
     Of a loop without a barrier in which the accesses only repeat, the first iterations stand for all. Of a paced loop
@@ -181,14 +181,14 @@ def _few(count: int) -> int:
 
 
 def of_operation(
-    operation: Operation, tree: AccessTree, region: Region, clocks: Sequence[Clock], everyone: bool
+    operation: Operation, tree: AccessTree, excerpt: Excerpt, clocks: Sequence[Clock], everyone: bool
 ) -> Instances:
-    """What a known access does in a region; with too little known of its executions, all that it could do.
+    """What a known access does in an excerpt; with too little known of its executions, all that it could do.
 
     Args:
       operation: the access.
       tree: its program.
-      region: the groups.
+      excerpt: the groups.
       clocks: what to count for each instance.
       everyone: whether a load of one element for a whole group counts for each work-item, or for the first and last.
 
@@ -198,7 +198,7 @@ def of_operation(
     index, mask = operation.linear_index, symbolic_addresses.possible(operation, tree)
     conditions = [c for c in operation.node.conditions if c.known]
     parts = [
-        _in_box(operation, box, region, (index, mask, *conditions), clocks, tree, everyone)
+        _in_box(operation, box, excerpt, (index, mask, *conditions), clocks, tree, everyone)
         for box in operation.node.boxes
     ]
     return _joined([part for part in parts if part is not None], len(clocks))
@@ -207,7 +207,7 @@ def of_operation(
 def _in_box(
     operation: Operation,
     box: Box,
-    region: Region,
+    excerpt: Excerpt,
     known: Sequence[Expression],
     clocks: Sequence[Clock],
     tree: AccessTree,
@@ -215,7 +215,7 @@ def _in_box(
 ) -> Instances | None:
     index, mask, *conditions = known
     items = _items(operation, tree, everyone)
-    points, number = _points(box, region, known, clocks, tree.groups)
+    points, number = _points(box, excerpt, known, clocks, tree.groups)
     count = math.prod(map(len, points.values())) * len(items)
     if count > _MOST:
         raise TooLarge
@@ -245,14 +245,14 @@ def _items(operation: Operation, tree: AccessTree, everyone: bool) -> np.ndarray
 
 
 def _points(
-    box: Box, region: Region, known: Sequence[Expression], clocks: Sequence[Clock], groups: Sequence[Axis]
+    box: Box, excerpt: Excerpt, known: Sequence[Expression], clocks: Sequence[Clock], groups: Sequence[Axis]
 ) -> tuple[dict[Axis, np.ndarray], np.ndarray]:
-    """Indices of each axis in a box, and for each combination of them the number of its group in the region."""
+    """Indices of each axis in a box, and for each combination of them the number of its group in the excerpt."""
     needed = frozenset().union(*(e.axes for e in known), *(clock.steps for clock in clocks), groups)
     points: dict[Axis, np.ndarray] = {}
-    number, stride = np.zeros((1,) * len(box), np.int64), groups_of(region, groups)
+    number, stride = np.zeros((1,) * len(box), np.int64), groups_of(excerpt, groups)
     for place, (axis, indices) in enumerate(box.items()):
-        every = region[axis] if axis in region else np.arange(indices.start, indices.stop)
+        every = excerpt[axis] if axis in excerpt else np.arange(indices.start, indices.stop)
         inside = np.flatnonzero((every >= indices.start) & (every < indices.stop))
         points[axis] = every[inside] if axis in needed else every[inside[:1]]
         if axis in groups:
@@ -277,11 +277,11 @@ def _joined(parts: Sequence[Instances], clocks: int) -> Instances:
     )
 
 
-def everywhere(tree: AccessTree) -> Region:
+def everywhere(tree: AccessTree) -> Excerpt:
     """All groups of the launch."""
     return {axis: np.arange(axis.size) for axis in tree.groups}
 
 
-def groups_of(region: Region, groups: Sequence[Axis]) -> int:
-    """How many groups of a region there are."""
-    return math.prod(len(region[axis]) for axis in groups)
+def groups_of(excerpt: Excerpt, groups: Sequence[Axis]) -> int:
+    """How many groups of an excerpt there are."""
+    return math.prod(len(excerpt[axis]) for axis in groups)

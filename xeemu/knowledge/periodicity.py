@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from xeemu.knowledge import budget, expressions, growth
-from xeemu.knowledge.budget import Budget, Measured
+from xeemu.knowledge.budget import Budget, BudgetedGrid
 from xeemu.knowledge.expressions import AXIS, UNKNOWN, Axis, Expression, Grid, TooLarge
 from xeemu.knowledge.growth import STILL, Step, Steps, difference
 
@@ -84,7 +84,7 @@ class Progressions:
     def __init__(self, box: Box, few: int = FEW_VALUES):
         self.box, self.few = box, few
         self._known: dict[int, tuple[Expression, dict[Axis, Step]]] = {}
-        self._first = Measured({axis: np.array(indices[:1]) for axis, indices in box.items()})
+        self._first = BudgetedGrid({axis: np.array(indices[:1]) for axis, indices in box.items()})
 
     def of(self, expression: Expression) -> Steps:
         """How a known expression steps along each axis of which it depends on inside the box.
@@ -123,7 +123,7 @@ class Progressions:
             places = np.arange(count)
             chosen[axis] = indices.start + places
             weights.append((len(indices) - 1 - places) // count + 1)
-        return Measured(chosen), weights
+        return BudgetedGrid(chosen), weights
 
     # Rules.
 
@@ -214,7 +214,7 @@ class Progressions:
         """The first and last period of each axis."""
         if math.prod(min(2 * step.period, self._extent(axis)) for axis, step in steps.items()) > _MOST_CORNERS:
             raise TooLarge
-        return Measured(
+        return BudgetedGrid(
             {axis: _both_ends(r, steps[axis].period if axis in steps else 0) for axis, r in self.box.items()}
         )
 

@@ -9,7 +9,7 @@ import numpy as np
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Value
 from xeemu.knowledge import budget, expressions, induction, periodicity, symbolic
-from xeemu.knowledge.access_tree import AccessKind, AccessSite, AccessTree, Key, Kind, Meeting, Node, Operation
+from xeemu.knowledge.access_tree import AccessKind, AccessSite, AccessTree, Key, Meeting, Node, NodeKind, Operation
 from xeemu.knowledge.analysis import Facts
 from xeemu.knowledge.expressions import Axis, Expression, TooLarge
 from xeemu.knowledge.periodicity import Box
@@ -96,7 +96,7 @@ class _Execution:
             node.steps.append(Meeting(op, (node.facts, number), node, collectives.GROUP, self._shared, None))
         return [symbolic.operation(node.facts, op, v, operands) for v in op.results]
 
-    def _inside(self, node: Node, number: int, kind: Kind, region: int = 0, **changes: Any) -> Node:
+    def _inside(self, node: Node, number: int, kind: NodeKind, region: int = 0, **changes: Any) -> Node:
         """A new node of an operation's region, with the executions of the node around it but for the changes."""
         known = {"boxes": node.boxes, "conditions": node.conditions, "certain": node.certain, **changes}
         body, facts = node.body.ops[number].regions[region], node.facts.inner[number][region]
@@ -266,7 +266,7 @@ class _Execution:
 
 
 # The regions of a loop that tests a predicate.
-_OF_WHILE: tuple[tuple[int, Kind], ...] = ((0, "test"), (1, "iteration"))
+_OF_WHILE: tuple[tuple[int, NodeKind], ...] = ((0, "test"), (1, "iteration"))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,7 +15,7 @@ from xeemu.ir.program import Constant, Op, Value
 from xeemu.knowledge import analysis, expressions, periodicity, symbolic_addresses, symbolic_execution
 from xeemu.knowledge.access_tree import AccessTree, Node, Operation
 from xeemu.knowledge.analysis import Facts, Known
-from xeemu.knowledge.budget import Budget, Measured
+from xeemu.knowledge.budget import Budget, BudgetedGrid
 from xeemu.knowledge.expressions import Axis, Expression, TooLarge
 from xeemu.knowledge.growth import Step
 from xeemu.knowledge.periodicity import Box, Progressions
@@ -228,7 +228,7 @@ class _Search:
         count = len(positions) * math.prod(map(len, points.values()))
         if count > _MOST_VALUES:
             raise TooLarge
-        grid = Measured(points)
+        grid = BudgetedGrid(points)
         mask, *others = np.broadcast_arrays(*(symbolic_addresses.flat(grid, e, shape, positions) for e in known))
         for condition in store.node.conditions:
             mask = mask & symbolic_addresses.flat(grid, condition, (), np.arange(1))
