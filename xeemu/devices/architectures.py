@@ -128,6 +128,12 @@ ARCHITECTURES: dict[str, tuple[Source, ...]] = {
         *figures("M", _MESA_MATH, special_lanes_per_cycle=8 * 2),
         *figures(
             "M",
+            f"{OPENCL_BENCHMARK} on a UHD 630: 0.149e12 int32 and 0.016e12 int64 operations/s",
+            int32_multiply_lanes_per_cycle=lanes(0.149e12, cores=3, clock_hz=1.2e9),
+            int64_multiply_lanes_per_cycle=lanes(0.016e12, cores=3, clock_hz=1.2e9),
+        ),
+        *figures(
+            "M",
             "sums on a UHD 620 (GPGPUCourse/GPGPUTasks2023 pull request 188), 1e8 lanes in 195 ms; seven neighbouring "
             "words take 1.07 in HeCBench on a P630",
             same_address_atomics_per_cycle=1e8 / (0.194765 * 1.15e9),
@@ -191,6 +197,11 @@ ARCHITECTURES: dict[str, tuple[Source, ...]] = {
             fp32_repeated_lanes_per_cycle=lanes(2488e9, cores=8, clock_hz=2.45e9),
         ),
         *figures("D", "twice that of single precision", fp16_repeated_lanes_per_cycle=2 * 64),
+        *figures(
+            "M",
+            f"{OPENCL_BENCHMARK} on an A750: (at least) 1.032e12 operations/s of multiply-adds in int64",
+            int64_multiply_lanes_per_cycle=lanes(1.032e12, cores=28, clock_hz=2.4e9),
+        ),
         *figures(*_SCHEDULER, slm_latency_cycles=28, l1_latency_cycles=45),
         *figures(*_SCHEDULER, l2_latency_cycles=200, barrier_latency_cycles=30, alu_latency_cycles=10),
         *_FENCES,

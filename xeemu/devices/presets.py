@@ -26,7 +26,8 @@ def _preset(name: str, full_name: str, architecture: str, *own: Source) -> Prese
     return Preset(name, full_name, architecture, own)
 
 
-# 2**28 stores of a lane each touch a line of their own, in 2.693 ms; taken to reach the L2 one by one.
+# 2**28 stores of a lane each touch a line of their own, in 2.693 ms; taken to reach the L2 one by one. Where the
+# compiler merges four neighbours into a message, which the driver of that day may, a quarter would do.
 _B580_L2 = f"misaligned writes of {OPENCL_BENCHMARK} on a B580, for each Xe core"
 _L2_OF_CORE = 2**28 * 64 / 2.693e-3 / (20 * 2.85e9)
 
