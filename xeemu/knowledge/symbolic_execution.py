@@ -160,7 +160,7 @@ class _Execution:
         ]
 
     def _scan(self, loop: "_Loop", scan: control.Scan) -> Sequence[Item]:
-        node, (seen,), carries, arrays = loop.node, loop.seen, loop.given[: scan.carries], loop.given[scan.carries :]
+        node, (seen,), carries, arrays = loop.node, loop.seen, loop.carries, loop.given[scan.carries :]
         stacked = [symbolic.unknown(node.facts, v) for v in loop.op.results[scan.carries :]]
         if not scan.length:
             return [*carries, *stacked]
@@ -175,21 +175,21 @@ class _Execution:
             return [*carries, *stacked]
         counter, boxes = _counted(node, scan.length)
         inner = self._inside(node, loop.number, "iteration", boxes=boxes, counted=True)
-        self.body(inner, given(loop.after(counter, scan.carries), counter))
-        end = loop.after(expressions.constant(scan.length, np.int64), scan.carries)
+        self.body(inner, given(loop.after(counter), counter))
+        end = loop.after(expressions.constant(scan.length, np.int64))
         return [*symbolic.known_after(node.facts, loop.op, end), *stacked]
 
     def _is_iterated(
         self, loop: "_Loop", scan: control.Scan, given: Callable[[Sequence[Item], Expression], list[Item]]
     ) -> bool:
         """Whether a short loop carries what is known, but follows from the iteration before by no simple rule."""
-        first, carries = expressions.constant(0, np.int64), loop.given[: scan.carries]
-        pairs = enumerate(zip(carries, loop.after(first, scan.carries), strict=True))
+        first = expressions.constant(0, np.int64)
+        pairs = enumerate(zip(loop.carries, loop.after(first), strict=True))
         hard = [k for k, (a, b) in pairs if symbolic.is_known(a) and not symbolic.is_known(b)]
         if not hard or scan.length > _MOST_ITERATIONS or self._walks > _MOST_WALKS:
             return False
         trial = dataclasses.replace(loop.node, kind="iteration", body=scan.body, facts=loop.facts, steps=[], regions={})
-        results = self.body(trial, given(carries, first))
+        results = self.body(trial, given(loop.carries, first))
         return any(symbolic.is_known(results[k]) for k in hard)
 
     def _while(self, loop: "_Loop", structure: control.While) -> Sequence[Item]:
@@ -277,7 +277,7 @@ class _Loop:
       node: the body that it stands in.
       number: of its operation there.
       seen: what each of its regions sees.
-      given: what goes into it beside that: the carries, and what elements are taken of.
+      given: what goes into it beside that: the carries, and the arrays of which iterations take elements.
     """
 
     node: Node
@@ -301,9 +301,13 @@ class _Loop:
         """Of one iteration."""
         return self.node.facts.inner[self.number][-1]
 
-    def after(self, iterations: Expression | None, carries: int | None = None) -> list[Item]:
-        """The first so many carries, or all, after some iterations, or after any number of them (None)."""
-        return symbolic.carried(self.facts, self.op.regions[-1], self.given[:carries], iterations)
+    @property
+    def carries(self) -> list[Item]:
+        return self.given[: self.op.attributes.get("carries", len(self.given))]
+
+    def after(self, iterations: Expression | None) -> list[Item]:
+        """The carries after some iterations, or after any number of them (None)."""
+        return symbolic.carried(self.facts, self.op.regions[-1], self.carries, iterations)
 
 
 def _counted(node: Node, count: int) -> tuple[Expression, list[Box]]:
