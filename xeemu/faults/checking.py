@@ -75,7 +75,7 @@ def check(
 
 def _check(
     kernel: Kernel,
-    nd_range: NDRange,
+    nd_range: NDRange | None,
     *,
     device: str | Device,
     max_iterations: int,
