@@ -9,6 +9,7 @@ from launches import prepared, run
 
 import xeemu as xe
 from xeemu import kernels
+from xeemu.ir import ops
 from xeemu.launching.arguments import Description
 from xeemu.launching.options import Options
 from xeemu.launching.preparation import prepare
@@ -319,3 +320,20 @@ def test_records_in_a_loop():
     found = xe.launch(records_in_a_loop, xe.NDRange(1024, 64))(x, np.zeros((6, 2048), np.int32))
     k = np.arange(6, dtype=np.int32)[:, None]
     np.testing.assert_array_equal(found, np.stack([x + k, x * k], 2).reshape(6, -1))
+
+
+@xe.kernel
+def under_one_mask(wg, x, y):
+    i = wg.global_linear_id()
+    live = x[i] > 3
+    for k in range(3):
+        y = y.at[3 * i + k].set(x[i] + k, where=live)
+    return y
+
+
+def test_stores_under_one_mask_are_one():
+    x, y = np.arange(64, dtype=np.int32) % 7, -np.ones(192, np.int32)
+    ready = prepared(under_one_mask, xe.NDRange(64, 16), (x, y))
+    assert sum(op.name == ops.STORE for op in ready.analysed.task.program.body.ops) == 1
+    expected = np.where(x[:, None] > 3, x[:, None] + np.arange(3), -1).reshape(-1)
+    np.testing.assert_array_equal(run(ready, (x, y))[0], expected)

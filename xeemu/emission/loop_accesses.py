@@ -15,7 +15,7 @@ from xeemu.emission.storage import Storage
 from xeemu.emission.strided_windows import StridedWindow
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
-from xeemu.knowledge import addressing, induction
+from xeemu.knowledge import induction
 from xeemu.knowledge.analysis import Facts, Known
 from xeemu.knowledge.lattices import StridedAxis
 
@@ -76,23 +76,14 @@ class CountedLoop:
 
     def _moving(self, number: int, memory: Known) -> "MovingAccess":
         op, storage, move = self.body.ops[number], self.storages[memory], self.moves[number]
-        address, masked = addressing.foreseen(op, self.facts, self.dimensions, storage.copies), self._is_masked(number)
+        reference = Reference.of_op(op, storage, self.facts, self.dimensions)
         if op.name == ops.LOAD:
-            reference = Reference(storage, address, masked, self.facts.values[op.results[0]].varying)
             return MovingAccess(op, reference, move, self.chunk)
         # What has to be computed before an update is added to its address.
-        address = address.based() if number in hazards.of_body(self.body, self.facts).waits else address
-        return MovingAccess(
-            op, Reference(storage, address, masked or self.masked, True), move, self.chunk.storing(memory)
-        )
-
-    def _is_masked(self, number: int) -> bool:
-        """Whether its own mask, known only when the program runs, leaves elements of an access out."""
-        mask = ops.mask(self.body.ops[number])
-        if mask is None:
-            return False
-        form = self.facts.value(mask, self.dimensions).form
-        return form is None or not form.constant
+        waits = number in hazards.of_body(self.body, self.facts).waits
+        address = reference.address.based() if waits else reference.address
+        reference = dataclasses.replace(reference, address=address, masked=reference.masked or self.masked)
+        return MovingAccess(op, reference, move, self.chunk.storing(memory))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

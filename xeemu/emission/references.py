@@ -3,7 +3,11 @@
 import dataclasses
 
 from xeemu.emission.storage import Storage
+from xeemu.ir import ops
+from xeemu.ir.program import Op
+from xeemu.knowledge import addressing
 from xeemu.knowledge.addressing import Address, Elements
+from xeemu.knowledge.analysis import Facts
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -26,6 +30,16 @@ class Reference:
     def elements(self) -> Elements:
         """Those that a mask leaves in, as far as it is known."""
         return self.address.elements
+
+    @classmethod
+    def of_op(cls, op: Op, storage: Storage, facts: Facts, dimensions: int) -> "Reference":
+        """That of an access of the program as it is analysed, of which all groups execute it."""
+        mask, result, view = ops.mask(op), op.results[0], op.attributes["access"].view
+        form = None if mask is None else facts.value(mask, dimensions).form
+        masked = mask is not None and (form is None or not form.constant)
+        varying = ops.operation(op) != "load" or facts.values[result].varying
+        storage = storage if view is None else storage.seen(view)
+        return cls(storage, addressing.foreseen(op, facts, dimensions, storage.copies), masked, varying)
 
     @property
     def is_empty(self) -> bool:

@@ -70,7 +70,7 @@ class _Run:
         first, values = self.updates[0], builder.rewriter.values
         access: Access = first.attributes["access"]
         placed = self.updates if self.steps is None else self.updates[:1]
-        masks = [ops.mask(op) for op in self.updates]
+        masks = [ops.mask(op) for op in placed]
         parts = [
             values(first.operands[:1]),
             *(values(op.operands[1 + d] for op in placed) for d in range(access.rank)),
@@ -116,7 +116,8 @@ def _updated(
         values = tuple(-v if operation == "sub" else v for v, operation in zip(values, operations, strict=False))
     else:
         index = [_spread(i, step, count, shape) for (i,), step in zip(indices, steps, strict=True)]
-    where = [_beside([next(left) if m else np.bool_(True) for m in masked], access.shape)] if any(masked) else []
+    each = [next(left) if m else np.bool_(True) for m in masked]
+    where = [_beside(each * (count // len(each)), access.shape)] if any(masked) else []
     given_each = [v.astype(memory.dtype) for v in values]
     value = _beside(given_each, access.shape) if len(values) > 1 else given_each[0]
     merged = dataclasses.replace(access, shape=shape, masked=any(masked))
@@ -161,7 +162,7 @@ class _Search:
             return False
         space, operation = facts.values[op.operands[0]].space, ops.operation(op)
         if op.name == ops.STORE:
-            return space == "global" and not op.attributes["access"].masked
+            return space == "global"
         in_order = self.analyses.in_order and op.operands[0].dtype.kind == "f" and operation in ("add", "sub")
         return space != "private" and operation in _IN_ANY_ORDER and not (op.attributes["fetch"] or in_order)
 
@@ -224,9 +225,7 @@ def _is_alike(op: Op, other: Op) -> bool:
 
 
 def _address(op: Op, facts: Facts, dimensions: int) -> Address | None:
-    """Where an update lies, if that is known but for its group, and within bounds; no mask leaves elements out."""
-    if op.attributes["access"].masked:
-        return None
+    """Where an update lies, if that is known but for its group, and within bounds."""
     address = addressing.foreseen(op, facts, dimensions)
     known = address.proved and address.form is not None and not address.form.based
     return address if known and address.elements.count else None
@@ -237,7 +236,7 @@ def _apart(op: Op, after: Op, facts: Facts, dimensions: int) -> tuple[int, ...] 
     first, second = (_address(each, facts, dimensions) for each in (op, after))
     if first is None or second is None or op.name != after.name or ops.operation(op) != ops.operation(after):
         return None
-    if op.attributes["access"] != after.attributes["access"]:
+    if op.attributes["access"] != after.attributes["access"] or ops.mask(op) is not ops.mask(after):
         return None
     found = []
     for one, other in zip(first.components, second.components, strict=True):
@@ -249,7 +248,7 @@ def _apart(op: Op, after: Op, facts: Facts, dimensions: int) -> tuple[int, ...] 
 
 
 def _is_window(op: Op, address: Address | None, steps: Sequence[int], count: int) -> bool:
-    """Whether a window holds so many updates; of plain stores those of a work-item come before those of the next one.
+    """Whether a window holds so many updates; of plain stores those of a work-item, between those of the others.
 
     A store that leaves no gap between work-items is a copy, best made alone.
     """
