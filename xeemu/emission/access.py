@@ -1,4 +1,4 @@
-"""Memory operations over a chunk, each carried out as its plan says (see `access_plans`)."""
+"""Accesses of memories over a chunk, each carried out as its plan says (see `access_plans`)."""
 
 import dataclasses
 import math

@@ -101,13 +101,13 @@ class _Interpreter:
     def body(self, body: Region, facts: Facts, inputs: Sequence[Item], active: jax.Array | None) -> list[Item]:
         """Emits a (sub)program; `active` is the `[G]` mask of the groups that execute it, or None for all."""
         self.context.observer.on_body(facts, active, self.context.chunk)
-        return _Pass.of(
+        return _Emission.of(
             self, body, facts, inputs, active, access_constraints.of_body(body, facts, self.context)
         ).results()
 
     def needed(self, body: Region, facts: Facts, inputs: Sequence[Item], values: Sequence[Value]) -> list[Item]:
         """Emits of a (sub)program only what some of its values need, for all groups; the last inputs may be missing."""
-        part = _Pass.of(self, body, facts, inputs, None, AccessConstraints())
+        part = _Emission.of(self, body, facts, inputs, None, AccessConstraints())
         for number in body.needed(values):
             part.emit(number)
         return list(map(part.read, values))
@@ -167,7 +167,7 @@ class _Interpreter:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Pass:
+class _Emission:
     """The operations of a (sub)program, one after the other.
 
     Attributes:
@@ -199,7 +199,7 @@ class _Pass:
         inputs: Sequence[Item],
         active: jax.Array | None,
         constraints: AccessConstraints,
-    ) -> "_Pass":
+    ) -> "_Emission":
         """Those of a program that is given some inputs, or but for the last ones."""
         setting = interpreter.context.setting
         assignment = layout_assignment.of_body(body, facts, layout_assignment.of_items(inputs), setting)

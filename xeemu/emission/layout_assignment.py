@@ -70,14 +70,14 @@ def of_body(body: Region, facts: Facts, taken: tuple[Layout, ...], setting: Sett
       setting: what they depend on beside.
     """
     given = [*taken, *[BY_ITEM] * (len(body.taken) - len(taken))]
-    pass_ = _Pass(body, facts, setting, dict(zip(body.taken, given, strict=True)), {})
+    found = _Layouts(body, facts, setting, dict(zip(body.taken, given, strict=True)), {})
     for number, op in enumerate(body.ops):
-        pass_.follow(number, op)
-    return Assignment(pass_.settled(), pass_.comparisons)
+        found.follow(number, op)
+    return Assignment(found.settled(), found.comparisons)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Pass:
+class _Layouts:
     """The operations of a (sub)program, one after the other.
 
     Attributes:

@@ -106,25 +106,12 @@ def of_rows(lattice: Lattice, offset: int, unit: int, length: int, sliced: bool)
       length: of the memory.
       sliced: see `Rectangle`.
     """
-    shape = shape_of_rows(lattice, offset, unit, length)
-    if shape is None:
-        return None
-    sizes = (*lattice.extents, 1)[: len(shape)]
-    return RowsRectangle(sizes, shape, lattice.extents, sliced, tuple(_rows(lattice)), offset, unit)
-
-
-def shape_of_rows(lattice: Lattice, offset: int, unit: int, length: int) -> tuple[int, ...] | None:
-    """The shape in which a memory's axis of such a length is seen as rows of rows.
-
-    Args:
-      lattice: the elements.
-      offset, unit: where they begin (see `RowsRectangle`).
-      length: of the memory.
-    """
     rows = _rows(lattice)
     if not rows or not _fit(lattice, offset, unit, length, rows):
         return None
-    return (length // rows[0], *(a // b for a, b in itertools.pairwise((*rows, 1))))
+    shape = (length // rows[0], *(a // b for a, b in itertools.pairwise((*rows, 1))))
+    sizes = (*lattice.extents, 1)[: len(shape)]
+    return RowsRectangle(sizes, shape, lattice.extents, sliced, tuple(rows), offset, unit)
 
 
 def _rows(lattice: Lattice) -> list[int]:

@@ -3,15 +3,18 @@
 XLA copies a memory that it sees in several shapes, so that they have to agree.
 """
 
+import dataclasses
 from collections.abc import Mapping
 
-from xeemu.emission import row_views, strided_windows
+from xeemu.emission import strided_windows
 from xeemu.emission.buffers import Buffer
 from xeemu.emission.chunk import Chunk
+from xeemu.emission.references import Reference
+from xeemu.emission.row_views import RowsRectangle
 from xeemu.emission.storage import Storage
 from xeemu.ir import ops
 from xeemu.ir.program import Op
-from xeemu.knowledge import addressing, analysis
+from xeemu.knowledge import analysis
 from xeemu.knowledge.analysis import Facts, Known
 from xeemu.language.program import Program
 
@@ -45,19 +48,12 @@ def _rows_of_store(op: Op, facts: Facts, chunk: Chunk, storage: Storage) -> tupl
       chunk: the work-groups.
       storage: of the memory.
     """
-    dimensions, mask = len(chunk.geometry.group_range), ops.mask(op)
-    known = None if mask is None else facts.value(mask, dimensions).form
-    if analysis.doubted(op, facts, dimensions) or (mask is not None and (known is None or not known.constant)):
+    reference = Reference.of_op(op, dataclasses.replace(storage, alone=True), facts, len(chunk.geometry.group_range))
+    if reference.masked or reference.is_empty or not reference.address.proved:
         return None
-    address = addressing.foreseen(op, facts, dimensions)
-    form = address.form
-    if form is None or form.based or not address.elements.count:
-        return None
-    lattice = strided_windows.lattice_of(form, address.elements, True, True, chunk, None)
-    if lattice is None or (lattice.dense and not storage.alone):
-        return None
-    offset, unit = int(form.pattern[0]) + lattice.least, strided_windows.unit_of(form, storage, chunk)
-    return row_views.shape_of_rows(lattice, offset, unit, storage.held_elements)
+    window = strided_windows.of_reference(reference, chunk)
+    rows = window.rectangle if window and (storage.alone or not window.lattice.dense) else None
+    return rows.shape if isinstance(rows, RowsRectangle) else None
 
 
 def _only_stored(program: Program, facts: Facts) -> dict[Known, list[Op]]:

@@ -13,7 +13,6 @@ from xeemu.emission.references import Reference
 from xeemu.emission.row_views import Rectangle
 from xeemu.emission.storage import Storage
 from xeemu.knowledge import lattices
-from xeemu.knowledge.addressing import Elements
 from xeemu.knowledge.forms import Form
 from xeemu.knowledge.lattices import Lattice, StridedAxis
 
@@ -126,7 +125,7 @@ def _line(reference: Reference, chunk: Chunk, iterations: StridedAxis | None) ->
         return None
     if storage.space == "private":
         return _private(reference, chunk, iterations or StridedAxis(1, 1))
-    lattice = lattice_of(form, reference.elements, storage.space == "global", varying, chunk, iterations)
+    lattice = _lattice(reference, form, chunk, iterations)
     if lattice is None:
         return None
     outer = () if storage.space == "global" else (chunk.count,)
@@ -140,10 +139,9 @@ def _line(reference: Reference, chunk: Chunk, iterations: StridedAxis | None) ->
     return StridedWindow((lattice.least,), (*outer, lattice.span), axis, axis, rows, outer, lattice, rectangle)
 
 
-def lattice_of(
-    form: Form, elements: Elements, shared: bool, varying: bool, chunk: Chunk, iterations: StridedAxis | None
-) -> Lattice | None:
+def _lattice(reference: Reference, form: Form, chunk: Chunk, iterations: StridedAxis | None) -> Lattice | None:
     """The lattice of the elements on a line of a memory that groups share or have each; None if they are none."""
+    elements, shared = reference.elements, reference.storage.space == "global"
     lattice, axes = lattices.of_pattern(form.pattern), chunk.axes(form)
     if lattice is None or axes is None or (not shared and any(axis.stride for axis in axes)):
         return None
@@ -151,7 +149,7 @@ def lattice_of(
         lattice = lattice.split(elements.shape)
     if iterations is not None:
         lattice = lattice.along(iterations)
-    for axis in reversed(axes if shared and varying else []):
+    for axis in reversed(axes if shared and reference.varying else []):
         lattice = lattice.along(axis)
     return lattice if lattice.apart else None
 
@@ -161,15 +159,10 @@ def _rows(form: Form, storage: Storage, lattice: Lattice, chunk: Chunk) -> Recta
     if not chunk.target.gathers_one_by_one or (not storage.alone and storage.rows is None) or form.based:
         return None
     offset = int(form.pattern[0]) + lattice.least
-    unit = unit_of(form, storage, chunk)
+    # The places of the first group of a chunk differ from its pattern by multiples of this.
+    unit = math.gcd(chunk.unit(form), 0 if storage.unit is None else storage.unit * storage.row)
     found = row_views.of_rows(lattice, offset, unit, storage.held_elements, storage.alone)
     return found if storage.alone or found is None or found.shape == storage.rows else None
-
-
-def unit_of(form: Form, storage: Storage, chunk: Chunk) -> int:
-    """By what the places of the first group of a chunk in an array may differ from its pattern: multiples of this."""
-    begins = 0 if storage.unit is None else storage.unit * storage.row
-    return math.gcd(chunk.unit(form), begins)
 
 
 def _private(reference: Reference, chunk: Chunk, iterations: StridedAxis) -> StridedWindow | None:
