@@ -230,16 +230,17 @@ def atomic(plan: Atomic, at: Touched, op: str, values: Sequence[Emitted]) -> Buf
     """
     buffer, chunk = at.buffer, at.chunk
     if isinstance(plan, Empty):
-        return buffer if plan.waits else carried_out(buffer, chunk)
+        return buffer
     arrays = [at.where.array(v, chunk).astype(buffer.data.dtype) for v in values]
     match plan:
         case StridedWindow():
             placed, data = _placed(plan, at), contents(buffer)
             return buffer.holding(placed.combined(data, op, arrays[0], at.where.mask, chunk.target))
         case ScatteredUpdate():
-            pending = (*buffer.pending, _update(plan, at, op, arrays[0]))
-            waiting = dataclasses.replace(buffer, pending=pending)
-            return waiting if plan.waits else carried_out(waiting, chunk)
+            update = _update(plan, at, op, arrays[0])
+            if plan.waits:
+                return dataclasses.replace(buffer, left=(*buffer.left, update))
+            return buffer.holding(carried_out(buffer, [update], chunk))
         case InOrder():
             return buffer.holding(_in_order(at, op, arrays)[1])
 
@@ -266,17 +267,19 @@ def _positions(update: Update, data: jax.Array) -> jax.Array:
     return flat.reshape(update.target.shape)
 
 
-def carried_out(buffer: Buffer, chunk: Chunk) -> Buffer:
-    """A memory after the updates that wait for it, all by one operation.
+def carried_out(buffer: Buffer, updates: Sequence[Update], chunk: Chunk) -> jax.Array:
+    """The contents of a memory after updates, all by one operation.
 
     They are joined in one scatter unless that takes its elements one after the other anyway.
     """
-    figures = chunk.target.counting
-    counted = small_histograms.of_updates(buffer.pending)
-    data, updates = small_histograms.added(buffer, counted, figures), [u for u in buffer.pending if u not in counted]
-    for update in updates if chunk.target.scatters_in_order else _joined(updates, data):
+    counted = small_histograms.of_updates(updates)
+    data, others = (
+        small_histograms.added(buffer, counted, chunk.target.counting),
+        [u for u in updates if u not in counted],
+    )
+    for update in others if chunk.target.scatters_in_order else _joined(others, data):
         data = _scatter(data, update.op, _positions(update, data), update.values, update.always)
-    return buffer.holding(data)
+    return data
 
 
 def _joined(updates: Sequence[Update], data: jax.Array) -> list[Update]:

@@ -43,13 +43,7 @@ class Missing:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Empty:
-    """An update of no element, or of a memory that has none.
-
-    Attributes:
-      waits: whether the updates that wait for an atomic one go on waiting.
-    """
-
-    waits: bool = False
+    """An update of no element, or of a memory that has none."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -77,7 +71,7 @@ class ScatteredUpdate:
     Attributes:
       own: whether each work-item updates one element of its own private memory.
       few: the number added and its range of elements, where a scatter may be slower (`small_histograms`); else None.
-      waits: whether it waits for the next update, which is the only other use of the memory.
+      waits: whether it is left to be made with those of other iterations.
     """
 
     own: bool
@@ -187,9 +181,7 @@ def _stored_window(reference: Reference, chunk: Chunk) -> StridedWindow | None:
     return window if window and window.writable(reference.masked) else None
 
 
-def of_atomic(
-    reference: Reference, chunk: Chunk, op: str, added: int | None = None, waits: bool = False, pending: bool = False
-) -> Atomic:
+def of_atomic(reference: Reference, chunk: Chunk, op: str, added: int | None = None, waits: bool = False) -> Atomic:
     """How an atomic update is carried out whose old values nobody asks for.
 
     Args:
@@ -197,14 +189,13 @@ def of_atomic(
       chunk: the work-groups.
       op: the operation.
       added: the number that it combines all elements with, if there is one that is known.
-      waits: whether it may wait for the next update, which is the only other use of the memory.
-      pending: whether others wait for it.
+      waits: whether it is left to be made with those of other iterations.
     """
     if reference.is_empty:
-        return Empty(waits=waits)
+        return Empty()
     storage = reference.storage
     in_order = chunk.deterministic and ordered_atomics.rounds(storage.dtype, op)
-    if not (waits or pending or in_order) and (window := _combined_window(reference, op, chunk)):
+    if not (waits or in_order) and (window := _combined_window(reference, op, chunk)):
         return window
     if op not in _SCATTERED or (in_order and not chunk.target.scatters_in_order):
         return InOrder()

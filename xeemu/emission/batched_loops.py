@@ -78,8 +78,8 @@ class _Batch:
             if isinstance(update, Placed):
                 after[k] = self._written(carries[k], places[update.number], update.number, found[k])
             elif isinstance(update, Scattered):
-                pending = dataclasses.replace(as_memory(loop.carried.items[k]).holding(carries[k]), pending=found[k])
-                after[k] = access.carried_out(pending, loop.chunk).data
+                before = as_memory(loop.carried.items[k]).holding(carries[k])
+                after[k] = access.carried_out(before, found[k], loop.chunk)
         reduced = self._reduced(carries)
         if iterations < self.version.iterations:
             return self._combined(after, {k: self._total(found[k], op) for k, op in reduced.items()}), accumulators
@@ -112,9 +112,9 @@ class _Batch:
                 case Reduced():
                     found[k] = packed[k]
                 case Placed():
-                    (found[k],) = as_memory(outputs[k]).deferred
+                    (found[k],) = as_memory(outputs[k]).left
                 case Scattered():
-                    found[k] = as_memory(outputs[k]).pending
+                    found[k] = as_memory(outputs[k]).left
         return found
 
     def _reduced(self, carries: list[Any]) -> dict[int, str]:

@@ -1,7 +1,8 @@
-"""Buffers: the contents of memories in the program that is emitted, and the updates that are still to be made."""
+"""Buffers: the contents of memories in the program that is emitted, and the updates that are left to be made."""
 
 import dataclasses
 import math
+from typing import Any
 
 import jax
 import numpy as np
@@ -20,16 +21,15 @@ class Buffer:
         shape and gathers from the flat array: XLA updates both in place, but not a slice of a reshaped array.
       storage: how these hold the memory.
       origin: of a part of a memory the row at which it begins.
-      pending: updates that are still to be carried out, together with the next one (see `scatter_loops`).
-      deferred: updates that are still to be made, at once with others (see `batched_updates`).
+      left: what an iteration leaves to be made with what others of its block leave, an `Update` or a `Made` for each
+        of its updates (see `Iteration`).
       viewed: whether the data may be no array of their own but another one in this shape, as one store has left them.
     """
 
     data: jax.Array
     storage: Storage
     origin: jax.Array | None = None
-    pending: tuple["Update", ...] = ()
-    deferred: tuple["Made", ...] = ()
+    left: tuple[Any, ...] = ()
     viewed: bool = False
 
     @property
@@ -66,9 +66,9 @@ class Buffer:
         return lax.mul(self.origin.astype(dtype), dtype.type(self.row))
 
     def holding(self, data: jax.Array) -> "Buffer":
-        """The same memory with other contents, and no updates still to be carried out."""
+        """The same memory with other contents."""
         storage = self.storage.held_as(data.shape)
-        return dataclasses.replace(self, data=data, storage=storage, pending=(), viewed=False)
+        return dataclasses.replace(self, data=data, storage=storage, viewed=False)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -179,13 +179,13 @@ class _Access:
     def _deferred(self, value: Emitted, where: Lanes, chunk: Chunk) -> Buffer:
         """The memory before an update that is made later, with others."""
         made = Made(where.array(value, chunk).astype(self.buffer.data.dtype), where.mask)
-        return dataclasses.replace(self.buffer, deferred=(*self.buffer.deferred, made))
+        return dataclasses.replace(self.buffer, left=(*self.buffer.left, made))
 
     def _added(self, operation: str, values: list[Emitted], at: Touched) -> Buffer:
         """The memory after an atomic update whose old value nobody asks for."""
         added, iteration = values[0].known.only, self.context.iteration
         waits = iteration is not None and self.applied.number in iteration.scattered
-        plan = access_plans.of_atomic(at.reference(), at.chunk, operation, added, waits, bool(at.buffer.pending))
+        plan = access_plans.of_atomic(at.reference(), at.chunk, operation, added, waits)
         return access.atomic(plan, at, operation, values)
 
     def _event(self, where: Lanes, values: list[Emitted], chunk: Chunk) -> Event:

@@ -43,7 +43,7 @@ def _block(loop: EmittedLoop, version: Version, iterations: int, packed: list[An
         loaded = {n: each.of_iteration(number) for n, each in slices.items()}
         outputs = loop.outputs(packed, dataclasses.replace(once, loaded=loaded))
         for n, each in made.items():
-            each.extend(as_memory(outputs[loop.counted.carry(n)]).deferred)
+            each.extend(as_memory(outputs[loop.counted.carry(n)]).left)
         packed = loop.packed(outputs)
     for n, place in places.items():
         k = loop.counted.carry(n)
