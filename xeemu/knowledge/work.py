@@ -12,25 +12,24 @@ from xeemu.knowledge.analysis import Facts
 _TURNS = 32
 
 
-def of_body(body: Region, facts: Facts, dimensions: int, figures: Threads, looped: bool = False) -> int:
+def of_body(body: Region, facts: Facts, figures: Threads, looped: bool = False) -> int:
     """The work of one group in a (sub)program, the longest of branches counted.
 
     Args:
       body: the (sub)program.
       facts: its analysis.
-      dimensions: of the launch.
       figures: what operations take.
       looped: whether it is in a loop.
     """
-    return sum(_of_op(number, op, facts, dimensions, figures, looped) for number, op in enumerate(body.ops))
+    return sum(_of_op(number, op, facts, figures, looped) for number, op in enumerate(body.ops))
 
 
-def _of_op(number: int, op: Op, facts: Facts, dimensions: int, figures: Threads, looped: bool) -> int:
+def _of_op(number: int, op: Op, facts: Facts, figures: Threads, looped: bool) -> int:
     structure = control.of(op)
     if structure is None:
-        return _of_operation(op, facts, dimensions, figures, looped)
+        return _of_operation(op, facts, figures, looped)
     looped |= isinstance(structure, control.Scan | control.While)
-    inner = [of_body(body, known, dimensions, figures, looped) for body, known in facts.within(number, op)]
+    inner = [of_body(body, known, figures, looped) for body, known in facts.within(number, op)]
     match structure:
         case control.Scan(length=length):
             return length * sum(inner)
@@ -41,15 +40,15 @@ def _of_op(number: int, op: Op, facts: Facts, dimensions: int, figures: Threads,
     return sum(inner)
 
 
-def _of_operation(op: Op, facts: Facts, dimensions: int, figures: Threads, looped: bool) -> int:
+def _of_operation(op: Op, facts: Facts, figures: Threads, looped: bool) -> int:
     if op.name in ops.ACCESSES:
-        return math.prod(op.attributes["access"].shape) * _of_access(op, facts, dimensions, figures, looped)
+        return math.prod(op.attributes["access"].shape) * _of_access(op, facts, figures, looped)
     computed = [v for v in op.results if facts.values[v].space is None and facts.values[v].form is None]
     each = figures.costly if ops.of(op).slow else 1
     return each * sum(math.prod(v.shape) for v in computed)
 
 
-def _of_access(op: Op, facts: Facts, dimensions: int, figures: Threads, looped: bool) -> int:
+def _of_access(op: Op, facts: Facts, figures: Threads, looped: bool) -> int:
     if addressing.is_formed(op, facts):
         return figures.looped if looped else figures.sliced
     return figures.looked_up
