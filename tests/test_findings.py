@@ -756,6 +756,42 @@ def test_what_one_barrier_would_mend_is_one_finding_with_all_lines(name):
     assert len(related) == len(finding.lines) - 1
 
 
+def test_a_loop_on_one_line_is_told_to_end_its_turns_with_a_barrier():
+    def tree(wg, x, out, *, whole):
+        lid = wg.local_id()
+        t = wg.barrier(wg.local(64, jnp.int32).at[lid].set(x[lid]))
+        for s in (32, 16, 8):
+            t = t.at[lid].set(t[lid] + t.load(lid + s, where=lid < s), where=lid < s)  # after
+        if whole:
+            return out.at[wg.group_id()].set(t[0], where=lid == 0)
+        return out.at[lid].set(t[lid])
+
+    kernel = xe.kernel(tree)
+    after = f"after line {number(kernel, 'after')}"
+    for whole, advice in ((True, f"{after}: it orders all of these."), (False, f"of the loop, {after}.")):
+        finding = xe.check(kernel, xe.NDRange(64, 64))(OUT, OUT, whole=whole)[1][0]
+        assert advice in " ".join(str(finding).split())
+        assert "Write t = wg.barrier(t)" in " ".join(str(finding).split())
+
+
+def test_advice_on_floats_of_opencl_names_what_there_is_for_them():
+    pytest.importorskip("clang")
+    text = """kernel void f(global float *x) { x[0] += 1; }
+kernel void g(global int *x) { x[0] += 1; }
+kernel void h(global int *x) { local int total; if (get_local_id(0) == 1) total += x[0];
+  barrier(CLK_LOCAL_MEM_FENCE); x[get_global_id(0)] = total; }"""
+    kernels, nd_range = xe.load(text), xe.NDRange(64, 32)
+    told = {}
+    for name, x in (("f", np.zeros(64, np.float32)), ("g", OUT[:64])):
+        told[name] = " ".join(str(xe.check(kernels[name], nd_range)(x)[1][0]).split())
+    assert "atomic_cmpxchg in a loop, on as_int of the floats of x" in told["f"]
+    assert "atomic_add(&x[...], ...) or another" in told["g"]
+    findings = xe.check(kernels["h"], nd_range)(OUT[:64])[1]
+    (unset,) = (" ".join(str(f).split()) for f in findings if f.kind == "uninitialized-read")
+    assert "load of local memory total, which" in unset
+    assert "Have one work-item store to total before it is read, as by total = 0, with a barrier" in unset
+
+
 def test_findings_that_need_two_barriers_name_each_its_own():
     _, findings = xe.check(missing_barrier_kernels()["two"], xe.NDRange(64, 64))(OUT, OUT)
     assert len({str(finding).splitlines()[-1] for finding in findings}) > 1

@@ -733,3 +733,28 @@ def test_a_message_names_the_line_inside_control_flow_and_calls():
     with pytest.raises(xe.KernelError) as caught:
         xe.launch(xe.kernel(kernel), xe.NDRange(8, 4))(np.zeros(8, np.int32))
     assert str(caught.value).endswith(f"\n  at {refusals.site(write)}")
+
+
+def test_a_name_of_a_memory_that_was_assigned_something_else_is_told():
+    @xe.kernel
+    def shadowing(wg, x, out):
+        i = wg.local_id()
+        x = x[i]
+        return out.at[i].set(x[i])
+
+    x = np.zeros(64, np.float32)
+    with pytest.warns(
+        xe.KernelWarning, match=r"If x\[...\] is to load from memory: x has been assigned something else"
+    ):
+        xe.launch(shadowing, xe.NDRange(64, 64))(x, x)
+
+
+def test_a_number_of_the_launch_that_python_needs_is_told_to_be_static():
+    @xe.kernel
+    def deciding(wg, x, n):
+        return x.at[wg.global_id()].set(1) if n > 3 else x
+
+    with pytest.raises(
+        xe.KernelError, match=r"make it a static parameter, def deciding\(wg, ..., \*, n\), and give it by"
+    ):
+        xe.launch(deciding, xe.NDRange(64, 64))(np.zeros(64, np.float32), np.int32(5))

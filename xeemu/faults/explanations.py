@@ -48,10 +48,11 @@ def between_groups(name: str, pair: tuple[Spot, Spot], plain: bool, dialect: Dia
     """Accesses of two work-groups, or of two work-items of a plain range, that no flag has to do with."""
     both = "Make both atomic" if any(spot.ordering is not None for spot in pair) else "Use atomic operations"
     whom = "work-item" if plain else "work-group"
+    updates = dialect.updates(name, pair[0].place.memory.dtype)
     return (
         f"Nothing orders the {whom}s of a launch.",
-        f"{both}, {dialect.atomics.format(name=name)}, give each {whom} elements of its own, or split the launch: "
-        "what one launch writes, the next may read.",
+        f"{both}, {updates}, give each {whom} elements of its own, or split the launch: what one launch writes, the "
+        "next may read.",
     )
 
 
@@ -111,7 +112,7 @@ def apart(memory: Allocation, dialect: Dialect) -> str:
     return (
         "Not all work-items come there, so that no barrier of the group can order them: end the loop or branch after "
         f"the first of the two, write {dialect.barrier([memory.name], [memory.space])} where all of them come, and "
-        f"begin another one; or use atomic operations, {dialect.atomics.format(name=memory.name)}."
+        f"begin another one; or use atomic operations, {dialect.updates(memory.name, memory.dtype)}."
     )
 
 

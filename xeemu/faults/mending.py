@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from xeemu.faults.proofs import Spot
 from xeemu.knowledge.access_tree import Node, Operation
+from xeemu.language import source
 
 Pair = tuple[Spot, Spot]
 """Two accesses, the one that came first in front."""
@@ -36,8 +37,15 @@ class _Course:
         """The numbers of the accesses behind each of which a line is over; none if not all work-items come there."""
         of_line = [spot.place.site.line == line for spot in self._spots]
         nodes = [operation.node for operation in self._operations]
-        last = [k for k, own in enumerate(of_line) if own and not _goes_on(of_line, nodes, k)]
+        last = [k for k, own in enumerate(of_line) if own and not self._goes_on(of_line, nodes, k)]
         return [] if any(_is_divergent(self._operations[k]) for k in last) else last
+
+    def _goes_on(self, of_line: Sequence[bool], nodes: Sequence[Node], k: int) -> bool:
+        """Whether the next access is a further part of the line, not of it begun anew, as in a loop written out."""
+        if k + 1 >= len(of_line) or not of_line[k + 1] or nodes[k + 1] is not nodes[k]:
+            return False
+        before, after = (source.origin_of(self._operations[n].op) for n in (k, k + 1))
+        return after is None or not after.begins_anew(before)
 
     def orders(self, ends: Sequence[int], pair: Pair) -> bool:
         """Whether barriers at the ends of a line lie between the accesses of a pair, whenever both are executed."""
@@ -54,10 +62,6 @@ class _Course:
         # From one turn to the next: behind the first access to the end of the body, or in front of the second one.
         inside = [(k, self._operations[k].node) for k in ends if loop in _around(self._operations[k].node)]
         return any((k >= i and node in before) or (k < j and node in after) for k, node in inside)
-
-
-def _goes_on(of_line: Sequence[bool], nodes: Sequence[Node], k: int) -> bool:
-    return k + 1 < len(of_line) and of_line[k + 1] and nodes[k + 1] is nodes[k]
 
 
 def _around(node: Node | None) -> Iterator[Node]:

@@ -200,12 +200,14 @@ class RaceFindings:
             apart = f"the calls at lines {calls[0]} and {calls[1]}, write {barrier} between them" if calls else None
             return (
                 "Let each work-item store to elements of its own, use atomic operations "
-                f"({dialect.atomics.format(name=name)}), or, if the accesses belong to "
+                f"({dialect.updates(name, order[0].place.memory.dtype)}), or, if the accesses belong to "
                 f"{apart or f'two turns of a loop, end a turn with {barrier}'}."
             )
         first, second = (spot.place.site.line for spot in order)
         if first == second:
-            atomic = dialect.atomic_add.format(name=name)
+            if self._is_of_turns(order):
+                return self._at_end_of_turns(order)
+            atomic = dialect.addition(name, order[0].place.memory.dtype)
             return f"Use an atomic operation, {atomic}, or split the line and write {barrier} between."
         steps = [Spot.of(o) for o in self._run.watch.proofs.tree.root.operations()]
         if steps.index(order[0]) > steps.index(order[1]):
@@ -214,6 +216,17 @@ class RaceFindings:
                 return f"Write {barrier} at the end of the loop, after line {first}."
             first, second = calls
         return f"Write {barrier} after line {first} and before line {second}."
+
+    def _is_of_turns(self, order: tuple[Spot, Spot]) -> bool:
+        """Whether the access that comes first stands behind the other one: it is of an earlier turn of a loop."""
+        steps = [Spot.of(o) for o in self._run.watch.proofs.tree.root.operations()]
+        return steps.index(order[0]) > steps.index(order[1]) and self._called_after(order) is None
+
+    def _at_end_of_turns(self, order: tuple[Spot, Spot]) -> str:
+        memory = order[0].place.memory
+        barrier = self._run.dialect.barrier([memory.name], [memory.space])
+        where = ", where all work-items come" if all(map(self._is_divergent, order)) else ""
+        return f"Write {barrier} at the end of each turn of the loop, after line {order[0].place.site.line}{where}."
 
     def _called_after(self, order: tuple[Spot, Spot]) -> tuple[int, int] | None:
         """The lines that lead to a spot and, further down, to another one, where functions are called several times."""

@@ -8,6 +8,9 @@ import dataclasses
 import re
 from collections.abc import Callable, Sequence
 
+import jax
+import numpy as np
+
 Ordering = Callable[[Sequence[str], Sequence[str]], str]
 """A barrier or fence for memories, of their names and their spaces."""
 
@@ -34,6 +37,7 @@ class Dialect:
       clear: a store to every element of `name`.
       atomics: atomic operations on `name`.
       atomic_add: an addition to `name`.
+      float_updates: what there is of both for floats, where they take integers alone; else empty.
       scoped, ordered: atomic operations on `name` with a `scope`, with an `order`.
       fenced: a fence with a `scope`.
       fetch_add: what adds and gives the old value.
@@ -117,6 +121,19 @@ class Dialect:
     copies: str = ""
     wait: str = ""
     unmasked: str = ""
+    float_updates: str = ""
+
+    def updates(self, name: str, dtype: np.dtype) -> str:
+        """Atomic operations on a memory with elements of a type."""
+        return (self._of_floats(dtype) or self.atomics).format(name=name)
+
+    def addition(self, name: str, dtype: np.dtype) -> str:
+        """An atomic addition to one."""
+        return (self._of_floats(dtype) or self.atomic_add).format(name=name)
+
+    def _of_floats(self, dtype: np.dtype) -> str:
+        """What there is for floats in a language whose atomic operations take integers; empty elsewhere."""
+        return self.float_updates if jax.dtypes.issubdtype(dtype, np.floating) else ""
 
 
 def _assigned(call: str) -> Ordering:
@@ -225,6 +242,7 @@ OPENCL_C = Dialect(
     clear="{name}[...] = 0",
     atomics="atomic_add(&{name}[...], ...) or another",
     atomic_add="atomic_add(&{name}[...], ...)",
+    float_updates="atomic_cmpxchg in a loop, on as_int of the floats of {name}",
     scoped="memory_scope_{scope} for {name}",
     ordered="memory_order_{order} for {name}",
     fenced="atomic_work_item_fence(..., memory_scope_{scope})",

@@ -3,7 +3,9 @@
 import contextlib
 import dataclasses
 import functools
+import re
 from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
 from typing import Any
 
 import jax
@@ -314,11 +316,24 @@ def _traced(
 
 def _value_needed(error: Exception, kernel: Kernel) -> KernelError:
     entry = source.raised_at(error, kernel.function.__code__)
-    remedy = expressions.instead(entry) if entry else None
+    site = source.of_exception(error, kernel.function.__code__)
+    remedy = (expressions.instead(entry) or _static_instead(kernel, site.source, entry.tb_frame)) if entry else None
     return source.kernel_error(
         f"kernel {kernel.name} needs the value of an array in Python, but the array is known only as the kernel runs; "
         f"{remedy or _GENERAL}",
-        source.of_exception(error, kernel.function.__code__),
+        site,
+    )
+
+
+def _static_instead(kernel: Kernel, line: str, frame: FrameType) -> str | None:
+    """What to write where a line needs a number that the launch is given, and the kernel has as a scalar; else None."""
+    scalars = [p for p in kernel.parameters if isinstance(x := frame.f_locals.get(p), jax.Array) and not x.ndim]
+    name = next((p for p in scalars if re.search(rf"(?<![\w.]){re.escape(p)}(?!\w)", line)), None)
+    if name is None:
+        return None
+    return (
+        f"if {name} is one number for the launch, make it a static parameter, def {kernel.name}(wg, ..., *, {name}), "
+        f"and give it by name; {_GENERAL}"
     )
 
 

@@ -1,6 +1,7 @@
 """Kernel warnings: what a kernel does here though no hardware does it as it is written, told once, as a warning."""
 
 import functools
+import re
 import warnings
 from collections.abc import Iterator
 
@@ -30,8 +31,18 @@ def _mixing(program: Program) -> Iterator[tuple[Site, str]]:
                 mixing.site,
                 f"kernel {program.kernel.name} mixes work-items by {mixing.operation}, which runs here but has no "
                 "counterpart on hardware, where a work-item has the values of others by local memory and a barrier, or "
-                "by a group algorithm such as wg.reduce and wg.sub_group.shift_left; write one of these",
+                "by a group algorithm such as wg.reduce and wg.sub_group.shift_left; write one of these"
+                f"{_shadowing(program, mixing.site)}",
             )
+
+
+def _shadowing(program: Program, site: Site) -> str:
+    """What is said of a line that indexes an array by the name of a parameter, which then is no memory any more."""
+    named = (p for p in program.kernel.parameters if re.search(rf"(?<![\w.]){re.escape(p)}\[", site.source))
+    name = next(named, None)
+    if name is None:
+        return ""
+    return f". If {name}[...] is to load from memory: {name} has been assigned something else; choose another name"
 
 
 def _barriers(program: Program) -> Iterator[tuple[Site, str]]:

@@ -135,7 +135,7 @@ def _written_out(walk: Walk, node: Loop, sequence: counting.Sequence) -> None:
     """The iterations one after the other, each with the counter's known value."""
     live, returned, binding = walk.live, walk.frame.returned, walk.bindings[sequence.key]
     # Of one line for all iterations, nothing else tells them apart.
-    is_line = effects.nodes(node.body)[-1].place.line == node.place.line  # type: ignore[attr-defined]
+    is_line = len({one.place.line for one in effects.nodes(node.body) if one.place.line}) == 1  # type: ignore[attr-defined]
     leaving, stopped = Jumps(loop=True), binding.value
     walk.frame.jumps.append(leaving)
     for value in sequence.values:
