@@ -337,3 +337,21 @@ def test_stores_under_one_mask_are_one():
     assert sum(op.name == ops.STORE for op in ready.analysed.task.program.body.ops) == 1
     expected = np.where(x[:, None] > 3, x[:, None] + np.arange(3), -1).reshape(-1)
     np.testing.assert_array_equal(run(ready, (x, y))[0], expected)
+
+
+@pytest.mark.parametrize("gpu", [False, True])
+def test_numbers_are_those_of_the_memory_s_dtype_and_zeros_keep_their_signs(gpu):
+    @xe.kernel
+    def kernel(wg, x, counts, zeros):
+        i = wg.global_linear_id()
+        narrow = x[i].astype(jnp.uint8)
+        counts = counts.atomic[x[i]].sub(narrow).atomic[x[i] + 1].add(narrow)
+        return counts, zeros.at[2 * i].set(-0.0).at[2 * i + 1].set(0.0)
+
+    x, counts, zeros = np.arange(32, dtype=np.int32) % 5, np.zeros(6, np.int32), np.ones(64, np.float32)
+    ready = (on_a_gpu if gpu else prepared)(kernel, xe.NDRange(32, 16), (x, counts, zeros))
+    found, signs = run(ready, (x, counts, zeros))
+    np.subtract.at(counts, x, x)
+    np.add.at(counts, x + 1, x)
+    np.testing.assert_array_equal(found, counts)
+    np.testing.assert_array_equal(np.signbit(signs), np.arange(64) % 2 == 0)

@@ -91,10 +91,9 @@ class _Run:
     def _given(self) -> list[Value]:
         """What each update is made with; once if it is one number for all of them."""
         each = [op.operands[1 + op.attributes["access"].rank] for op in self.updates]
-        numbers = [v.array.item() if isinstance(v, Constant) and not v.ndim else None for v in each]
-        alike = numbers[0] is not None and all(n == numbers[0] for n in numbers)
-        one = alike and len({ops.operation(op) for op in self.updates}) == len({v.dtype for v in each}) == 1
-        return each[:1] if one else each
+        numbers = {(v.dtype, v.array.tobytes()) if isinstance(v, Constant) and not v.ndim else v for v in each}
+        alike = len(numbers) == len(set(map(ops.operation, self.updates))) == 1
+        return each[:1] if alike and not each[0].ndim else each
 
 
 def _updated(
@@ -109,17 +108,16 @@ def _updated(
     """The memory after updates, from it, the components of their indices, their values and their masks."""
     ends = np.cumsum(sizes)
     (memory,), *indices, values, masks = (given[end - n : end] for n, end in zip(sizes, ends, strict=True))
-    left = iter(masks)
+    numbers, left = [v.astype(memory.dtype) for v in values], iter(masks)
     count, shape = len(operations), (*access.shape, len(operations))
     if steps is None:
         index = [_beside(each, access.shape) for each in indices]
-        values = tuple(-v if operation == "sub" else v for v, operation in zip(values, operations, strict=False))
+        numbers = [-v if operation == "sub" else v for v, operation in zip(numbers, operations, strict=False)]
     else:
         index = [_spread(i, step, count, shape) for (i,), step in zip(indices, steps, strict=True)]
     each = [next(left) if m else np.bool_(True) for m in masked]
     where = [_beside(each * (count // len(each)), access.shape)] if any(masked) else []
-    given_each = [v.astype(memory.dtype) for v in values]
-    value = _beside(given_each, access.shape) if len(values) > 1 else given_each[0]
+    value = _beside(numbers, access.shape) if len(numbers) > 1 else numbers[0]
     merged = dataclasses.replace(access, shape=shape, masked=any(masked))
     if plain:
         return primitives.store_p.bind(memory, *index, value, *where, access=merged)
