@@ -711,6 +711,10 @@ class TestFiles:
         assert code == 0
         assert "slm.passes" in out
         assert xeemu("diff", before, before) == (0, "no figure differs\n", "")
+        page = tmp_path / "diff.html"
+        assert xeemu("diff", before, after, "--html", f"{page}")[1] == out
+        assert "what differs" in page.read_text()
+        assert xeemu("diff", before, after, "--html", f"{before}/none.html")[0] == 2
 
     def test_a_cost_that_has_risen_is_the_exit_code(self, xeemu, tmp_path):
         before, after = (str(tmp_path / name) for name in ("before.json", "after.json"))

@@ -595,6 +595,18 @@ def test_a_report_does_not_differ_from_its_copy():
         NAIVE.diff("report.json")
 
 
+def test_a_diff_is_a_page_of_html_too(tmp_path):
+    pytest.importorskip("jinja2")
+    padded = profiled(pitch=17)
+    made = padded.diff(profiled(pitch=16)).to_html(tmp_path / "diff.html", "transpose: what differs", "a, then b")
+    assert (tmp_path / "diff.html").read_text() == made
+    assert "<title>transpose: what differs</title>" in made
+    assert "static.pitch" in made
+    assert "a, then b" in made
+    assert "http" not in made
+    assert "no figure differs" in padded.diff(padded).to_html()
+
+
 def test_diff_has_a_row_for_each_figure_that_changed_and_no_other():
     sites = (*SITES[:2], dataclasses.replace(SITES[2], line=30, passes=N), SITES[3])
     padded = dataclasses.replace(

@@ -203,6 +203,9 @@ def _diff(given: argparse.Namespace) -> int:
     before, after = xe.Report.load(given.before), xe.Report.load(given.after)
     comparison = after.diff(before)
     meant = checks.figures(given, before, after)
+    if given.html:
+        with printing.writing():
+            comparison.to_html(given.html, f"{after.kernel}: what differs", f"{given.before}, then {given.after}")
     for note in checks.unlike(before, after):
         printing.say(note, sys.stderr)
     _told_or_json(str(comparison) or "no figure differs", comparison.to_dict() if given.json else None)

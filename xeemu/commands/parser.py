@@ -223,6 +223,7 @@ def _add_costing(parser: argparse.ArgumentParser) -> None:
 def _add_diff(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("before", metavar="BEFORE", help="a file that xeemu profile --save has written")
     parser.add_argument("after", metavar="AFTER", help="another one, of the same kernel later on")
+    parser.add_argument("--html", metavar="FILE", help="write the rows as a page of HTML that needs nothing else")
     parser.add_argument(
         "--fail-above",
         type=_share,

@@ -1,7 +1,9 @@
 """Comparison: the figures of two reports, a row for each that differs."""
 
 import dataclasses
+import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xeemu.cost import figures
@@ -106,9 +108,29 @@ class Comparison(tuple[Row, ...]):
         return str(self) or "no figure differs"  # what a prompt shows
 
     def _repr_html_(self) -> str:
+        return notebook.tables("Differences", self._parts, repr(self))
+
+    def to_html(self, path: str | os.PathLike[str] | None = None, title: str = "Differences", about: str = "") -> str:
+        """The same as one page of HTML that needs nothing else; written into a file too, if one is given.
+
+        Args:
+          path: of the file.
+          title: of the page.
+          about: a line below it, such as which reports are compared.
+
+        Raises:
+          KernelArgumentError: Jinja is not installed: `pip install 'xeemu[html]'`.
+          OSError: the file cannot be written.
+        """
+        made = notebook.page(title, self._parts, about)
+        if path is not None:
+            Path(path).write_text(made, encoding="utf-8")
+        return made
+
+    @property
+    def _parts(self) -> tuple[Columns, str]:
         rows = [(row.figure, *row.shown, row.where) for row in self if row.is_seen]
-        parts = (Columns(("figure", "before", "after", "factor", "where"), rows), "" if rows else "no figure differs")
-        return notebook.tables("Differences", parts, repr(self))
+        return Columns(("figure", "before", "after", "factor", "where"), rows), "" if rows else "no figure differs"
 
     def risen(self, share: float, names: Collection[str] = ()) -> tuple[Row, ...]:
         """The figures that have risen by more than a share (0.05 is 5 %), or are not known any more.

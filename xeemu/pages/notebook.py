@@ -42,8 +42,21 @@ def tables(title: str, parts: Sequence[Columns | str], text: str, about: str = "
       text: the same as plain text, which is shown where Jinja is not installed.
       about: a line below the title.
     """
+    return fragment("tables_parts.html", text, view=_view(title, parts, about))
+
+
+def page(title: str, parts: Sequence[Columns | str], about: str = "") -> str:
+    """The same as one page of HTML that needs nothing else.
+
+    Raises:
+      KernelArgumentError: Jinja is not installed.
+    """
+    return rendering.render("tables.html", view=_view(title, parts, about))
+
+
+def _view(title: str, parts: Sequence[Columns | str], about: str) -> dict[str, Any]:
     shown = [part for part in parts if (part.rows if isinstance(part, Columns) else part)]
-    return fragment("tables_parts.html", text, view={"title": title, "about": about, "parts": shown})
+    return {"title": title, "about": about, "parts": shown}
 
 
 def fragment(parts: str, text: str, **values: Any) -> str:
