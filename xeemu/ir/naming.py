@@ -16,28 +16,28 @@ def named(program: Region, inputs: Sequence[Value]) -> Region:
       inputs: what it is given: memories and scalars, with their names.
     """
     given = dict(zip(program.inputs, inputs, strict=True))
-    memories = {value: new.memory for value, new in given.items() if new.memory}
-    _follow(program, memories)
+    names = memories(program, {value: new.memory for value, new in given.items() if new.memory})
 
     def renewed(value: Value) -> Value:
-        name = memories.get(value, "")
+        name = names.get(value, "")
         return given[value] if value in given else dataclasses.replace(value, memory=name) if name else value
 
     return rewritten(program, lambda rewriter, op: None, renewed)
 
 
-def _follow(body: Region, memories: dict[Value, str]) -> None:
-    """Adds the versions of memories that a (sub)program gives."""
+def memories(body: Region, given: Mapping[Value, str]) -> dict[Value, str]:
+    """The names of the memories in a (sub)program by all their versions, of those that it is given."""
+    found = dict(given)
     for op in body.ops:
         inner = op.regions
         for region in inner:
-            memories |= _passed(memories, op.operands, region.inputs)
-            _follow(region, memories)
+            found |= memories(region, found | _passed(found, op.operands, region.inputs))
         if inner:
             count = op.attributes.get("carries", len(op.results))
-            memories |= _passed(memories, inner[-1].outputs[:count], op.results)
+            found |= _passed(found, inner[-1].outputs[:count], op.results)
         else:
-            memories |= _made(op, memories)
+            found |= _made(op, found)
+    return found
 
 
 def _passed(memories: Mapping[Value, str], given: Sequence[Value], taken: Sequence[Value]) -> dict[Value, str]:

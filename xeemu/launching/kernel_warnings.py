@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 
 from xeemu.errors import KernelWarning
-from xeemu.ir import ops
+from xeemu.ir import naming, ops
 from xeemu.ir.program import Constant, Op
 from xeemu.language import separation, source
 from xeemu.language.collectives import GROUP
@@ -72,15 +72,10 @@ def _beyond(program: Program) -> Iterator[tuple[Site, str]]:
 
 def _accesses(program: Program) -> Iterator[tuple[Op, str]]:
     """The accesses without a mask, outside loops and branches, each with the name of its memory."""
-    names = dict(zip(program.body.inputs, program.kernel.parameters, strict=True))
+    names = naming.memories(program.body, dict(zip(program.body.inputs, program.kernel.parameters, strict=True)))
     for op in program.body.ops:
         if op.name in ops.ACCESSES and not op.attributes["access"].masked:
-            yield op, names.get(op.operands[0], "a memory")
-        if op.name == ops.ALLOCATE:
-            names[op.results[0]] = op.attributes["name"]
-        elif op.name in ops.UPDATES and op.results:
-            versions = op.results[-1:] if op.name in ops.ACCESSES else op.results
-            names |= {new: names[old] for old, new in zip(op.operands, versions, strict=False) if old in names}
+            yield op, names[op.operands[0]]
 
 
 def _access(op: Op) -> str:
