@@ -7,6 +7,7 @@ from jax import lax
 from notes import followed, found, line
 
 import xeemu as xe
+from xeemu.faults import landings
 
 KIND = "undefined-arithmetic"
 N = xe.NDRange(128, 64)
@@ -177,3 +178,19 @@ def test_the_values_of_scalars_are_known(divisor, doubted):
 
     assert bool(found(scaled, N, A, np.int32(divisor), OUT, kind=KIND)) == doubted
     assert bool(followed(scaled, N, A, np.int32(divisor), OUT)) == doubted
+
+
+@xe.kernel
+def wrapped(wg, x, out, *, indexed):
+    """A count that may wrap, stored as a value or at itself."""
+    i = wg.global_id()
+    count = x[i] + x[i] * jnp.uint32(3)
+    return out.at[count.astype(jnp.int32) if indexed else i].set(count)
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_what_reaches_no_index_is_not_looked_at(indexed, monkeypatch):
+    asked = []
+    monkeypatch.setattr(landings, "may_land", lambda source, graph, ranges: asked.append(source))
+    xe.check(wrapped, N)(OUT.astype(np.uint32), OUT.astype(np.uint32), indexed=indexed)
+    assert bool(asked) == indexed

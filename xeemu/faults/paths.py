@@ -68,13 +68,15 @@ def of_program(body: Region, facts: Facts, sources: Mapping[Key, Op], rule: Prop
         return None
     graph = Graph(rule)
     graph.body(body, facts)
-    sources = {key: op for key, op in sources.items() if rule.may_matter(key, graph)}
+    mattering = _reached(
+        [n for key in graph.accesses for n in graph.operands(key)] + list(graph.decisive), graph.before
+    )
     results = {key: (key[0], op.results[0]) for key, op in sources.items()}
-    nodes = _reached(results.values(), graph.after)
-    nodes &= _reached([n for key in graph.accesses for n in graph.operands(key)] + list(graph.decisive), graph.before)
-    left = {key: op for key, op in sources.items() if results[key] in nodes}
+    # A rule looks at each source for itself, and takes long; most come to nothing that matters.
+    left = {key: op for key, op in sources.items() if results[key] in mattering and rule.may_matter(key, graph)}
     if not left:
         return None
+    nodes = _reached((results[key] for key in left), graph.after) & mattering
     kept = tuple(node for node in graph.crossing if node in nodes)
     numbers = {node: Kept(n) for n, node in enumerate(kept)}
     return Paths(

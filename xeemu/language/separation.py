@@ -103,23 +103,20 @@ class _Walk:
     def body(self, body: Region, around: Site) -> None:
         """Walks a body of an operation at a line."""
         for op in body.ops:
-            # JAX's own jitted functions know no line of the user.
-            site = source.of_op(op)
-            site = around if site == source.UNKNOWN else site
-            self._op(op, site)
+            self._op(op, around)
 
-    def _op(self, op: Op, site: Site) -> None:
+    def _op(self, op: Op, around: Site) -> None:
         if op.name in ops.LANGUAGE:
             self._differing |= {v for v in op.results if v.shape[: self._rank] == self.local_range}
             return
         if op.regions:
-            self._structure(op, site)
+            self._structure(op, _site(op, around))
             return
         axes = frozenset().union(*(self._mixed(op, n) for n in range(len(op.operands))))
         if axes:
             collective = ops.of(op).collective and axes == self._wide
             name = op.name.removeprefix("reduce_")
-            self.found[Mixing(site, _OF_NUMPY.get(name, name), collective)] = None
+            self.found[Mixing(_site(op, around), _OF_NUMPY.get(name, name), collective)] = None
             self.reductions |= {id(op)} if collective else set()
         if any(self._differs(a) for a in op.used):
             self._differing |= set(op.results)
@@ -157,6 +154,12 @@ class _Walk:
     @property
     def _wide(self) -> frozenset[int]:
         return frozenset(axis for axis, size in enumerate(self.local_range) if size > 1)
+
+
+def _site(op: Op, around: Site) -> Site:
+    """The user's line of an operation; JAX's own jitted functions know none, but stand in one."""
+    site = source.of_op(op)
+    return around if site == source.UNKNOWN else site
 
 
 def _axes(op: Op, operand: int) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ import linecache
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
@@ -354,11 +354,14 @@ def _calls(node: ast.AST, methods: Sequence[str]) -> bool:
 
 
 def _line(code: CodeType, offset: int) -> int:
-    positions: Iterable[tuple[int | None, ...]] = code.co_positions()
-    for index, position in enumerate(positions):
-        if index == offset // 2:
-            return position[0] or code.co_firstlineno
-    return code.co_firstlineno
+    lines, number = _lines(code, code.co_linetable), offset // 2
+    return lines[number] if number < len(lines) else code.co_firstlineno
+
+
+@functools.lru_cache(maxsize=512)
+def _lines(code: CodeType, _table: bytes) -> Sequence[int]:
+    """The line of each instruction, found once for all operations. Codes may be equal whose tables of lines are not."""
+    return [line or code.co_firstlineno for line, *_ in code.co_positions()]
 
 
 @functools.lru_cache(maxsize=4096)
