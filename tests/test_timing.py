@@ -191,6 +191,12 @@ def test_what_no_lane_takes_part_in_has_a_pass_where_the_device_has_a_figure():
     assert cycles(work, dataclasses.replace(H200, slm_masked_passes=None))["SLM"] == pytest.approx(1000)
 
 
+def test_requests_that_are_served_twice_have_their_passes_twice():
+    counts = {"bytes_moved": 0, "l1_passes": 132 * 1000}
+    once, twice = (launch(global_requests=132 * 1000, divided_requests=132 * n, **counts) for n in (0, 500))
+    assert cycles(twice)["L1"] == pytest.approx(1.5 * cycles(once)["L1"])
+
+
 # Cycles between barriers, by the sub-groups of a work-group, for 1, 2, 4 ... work-groups on each SM of an H200.
 BARRIERS = {
     1: (14.9, 14.8, 14.8, 23.3, 46.2, 62.9),

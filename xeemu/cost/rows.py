@@ -44,7 +44,7 @@ def of_operations(operations: Iterable[Operation], rank: int) -> Rows | None:
         middle = {axis: indices[len(indices) // 2] for axis, indices in box.items() if indices}
         size = operation.place.memory.dtype.itemsize
         try:
-            first = _first(index, middle)
+            first = elements(index, middle)
             begins.append(size * int(first.flat[0]))
             steps |= {abs(size * step) for step in (*_inside(first, rank), *_along(index, box, middle))}
         except TooLarge:
@@ -66,7 +66,7 @@ def distances(operations: Iterable[Operation], rank: int) -> frozenset[int]:
             continue
         ends = ({a: i[0] for a, i in boxes[0].items()}, {a: i[-1] for a, i in boxes[-1].items()})
         try:
-            found |= {_distance(_first(index, place), rank) for place in ends}
+            found |= {_distance(elements(index, place), rank) for place in ends}
         except TooLarge:
             continue
     return frozenset(found)
@@ -77,8 +77,22 @@ def _distance(first: np.ndarray, rank: int) -> int:
     return abs(int(neighbours[1]) - int(neighbours[0]))
 
 
-def _first(index: Expression, place: Mapping[Axis, int]) -> np.ndarray:
-    """The elements that a work-group accesses at one point of all axes."""
+def step(index: Expression, place: Mapping[Axis, int], axis: Axis, to: int) -> int:
+    """The elements that the first one of a work-group moves on by, from a point of all axes to another index of one.
+
+    Raises:
+      TooLarge: it takes too much effort.
+    """
+    here, there = (int(elements(index, at).flat[0]) for at in (place, {**place, axis: to}))
+    return there - here
+
+
+def elements(index: Expression, place: Mapping[Axis, int]) -> np.ndarray:
+    """The elements that a work-group accesses at one point of all axes.
+
+    Raises:
+      TooLarge: it takes too much effort.
+    """
     grid = Grid({axis: np.array([number]) for axis, number in place.items()})
     found: np.ndarray = grid.of(index).reshape(index.shape)
     return found
@@ -95,8 +109,6 @@ def _inside(first: np.ndarray, rank: int) -> Iterator[int]:
 
 def _along(index: Expression, box: Mapping[Axis, range], middle: Mapping[Axis, int]) -> Iterator[int]:
     """The steps along loops and dimensions of the group's id."""
-    here = int(_first(index, middle).flat[0])
     for axis in index.axes:
         if len(box[axis]) > 1:
-            before = box[axis][len(box[axis]) // 2 - 1]
-            yield here - int(_first(index, {**middle, axis: before}).flat[0])
+            yield -step(index, middle, axis, box[axis][len(box[axis]) // 2 - 1])

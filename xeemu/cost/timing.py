@@ -18,7 +18,8 @@ the terms are
     SLM           passes / C, a pass taking banks * bank bytes / SLM bytes per cycle; on some devices barriers have
                   passes too, and accesses that a sub-group issues though no lane of it takes part
     L1            requests * l1_request_cycles / C or bytes / (C * L1 bytes per cycle) or, where they are counted,
-                  passes / C, a pass taking banks * bank bytes / L1 bytes per cycle. The longest of them
+                  passes / C, a pass taking banks * bank bytes / L1 bytes per cycle. The longest of them. Requests that
+                  are looked up twice count twice; those that are served twice have a pass more (see `windows`)
     L2            (bytes past the L1 + a read and a write of a sector for each atomic update) / L2 bytes per cycle.
                   Where the device has figures for its slices: loaded bytes / L2 bytes per cycle, lines that load
                   requests ask for / rate, sectors that are stored / rate (see `slices`), or lines that store requests
@@ -263,11 +264,12 @@ def _slm(work: Work, device: Device, cores: float | None) -> Term:
 def _l1(work: Work, device: Device, cores: float | None) -> Term:
     terms = [_term("L1", work.bytes_moved, "bytes", amounts.product(cores, device.l1_bytes_per_cycle))]
     if device.l1_request_cycles is not None:
-        terms.append(_term("L1", work.global_requests, "requests", amounts.quotient(cores, device.l1_request_cycles)))
+        served = amounts.total((work.global_requests, work.divided_requests, work.repeated_requests))
+        terms.append(_term("L1", served, "requests", amounts.quotient(cores, device.l1_request_cycles)))
     if work.l1_passes is not None:
         pass_bytes = amounts.product(device.slm_banks, device.slm_bank_bytes)
         peak = amounts.product(cores, amounts.quotient(device.l1_bytes_per_cycle, pass_bytes))
-        terms.append(_term("L1", work.l1_passes, "passes", peak))
+        terms.append(_term("L1", work.l1_passes + work.divided_requests, "passes", peak))
     return _longest(terms)
 
 

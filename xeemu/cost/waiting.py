@@ -244,3 +244,8 @@ def _unrolled(node: Node) -> Node | None:
     """A loop's body if several iterations are under way together: their number is constant, and no barrier is in it."""
     meets = any(waits(step) for each in node.nodes() for step in each.steps)
     return node if node.kind == "iteration" and node.counted and not meets else None
+
+
+def is_unrolled(node: Node) -> bool:
+    """Whether a node is the body of a loop with a constant number of iterations, and without barriers."""
+    return _unrolled(node) is not None

@@ -46,6 +46,8 @@ class Work:
       bytes_moved: of whole sectors (or lines, where the device does not divide them) that these requests touch.
       l1_passes: bank passes of all requests to global memory, where the L1 has the banks of the SLM (lanes on one word
         do not share a pass there); `None` takes them to be as many as the bytes need.
+      divided_requests: to global memory, that the L1 serves twice (see module `windows`).
+      repeated_requests: to global memory, that it looks up twice and serves once.
       l2_bytes: bytes that pass the L1, without those of atomics.
       store_bytes: of these the bytes of plain stores.
       load_lines: lines that requests of loads ask the L2 for, each request's counted.
@@ -81,6 +83,8 @@ class Work:
     global_requests: float | None = 0
     bytes_moved: float | None = 0
     l1_passes: float | None = None
+    divided_requests: float = 0
+    repeated_requests: float = 0
     l2_bytes: float | None = 0
     store_bytes: float | None = 0
     load_lines: float | None = 0

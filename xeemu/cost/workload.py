@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 
 import jax.numpy as jnp
 
-from xeemu.cost import amounts, caches, footprint, instructions, latency, phases, requests, waiting
+from xeemu.cost import amounts, caches, footprint, instructions, latency, phases, requests, waiting, windows
 from xeemu.cost.caches import Loaded, Misses, Scratch, Stored, Traffic
 from xeemu.cost.census import Census
 from xeemu.cost.footprint import Footprint
@@ -87,6 +87,8 @@ def of_launch(
     remote = {place: site for place, site in sites.items() if site.space != "local"}
     atomic = [place.memory.dtype for place in updates if place.memory.space == "global"]
     traffic = _traffic(sites, taken, resident, packed, spill)
+    missed = _missed(traffic, taken)
+    repeated = windows.of_launch(sites, taken, missed if taken.device.tag_bank_masks else {})
     work = Work(
         groups=geometry.groups,
         sub_groups=geometry.groups * requests.sub_groups(geometry),
@@ -98,6 +100,8 @@ def of_launch(
         global_requests=amounts.total(site.requests for site in remote.values()),
         bytes_moved=amounts.total(site.bytes_moved for place, site in remote.items() if place not in updates),
         l1_passes=_l1_passes(remote, taken),
+        divided_requests=repeated.served,
+        repeated_requests=repeated.looked_up,
         l2_bytes=None if traffic is None else caches.past_l1(traffic, taken.device),
         dram_bytes=None if traffic is None else caches.past_l2(traffic, taken.device),
         **_by_line(traffic, taken.device),  # type: ignore[arg-type]
@@ -111,7 +115,7 @@ def of_launch(
         scattered=_scattered(taken),
         l2_held_bytes=0.0 if traffic is None else caches.held(traffic, taken.device),
         barriers=executed.barriers,
-        waits=waiting.of_launch(sites, taken, _missed(traffic, taken)),
+        waits=waiting.of_launch(sites, taken, missed),
     )
     work = _exchanging(_spilling(work, spill, traffic, taken), executed.exchanges)
     waits = latency.waits(work, taken.device) or ()

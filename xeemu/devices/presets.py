@@ -218,7 +218,12 @@ PRESETS = (
         *figures("M", "as other 32-bit integer operations (CUDA guide, 9.0)", int32_multiply_lanes_per_cycle=32 / 0.51),
         *figures("D", "three 32-bit ones; 2.9 measured on a TITAN Xp", int64_multiply_lanes_per_cycle=32 / 0.51 / 3),
         *figures("M", "CUDA guide, 9.0: as fp32, two in a half2", fp16_lanes_per_cycle=128),
-        *figures(*H200, special_lanes_per_cycle=32 / 2.0, shuffle_lanes_per_cycle=32 / 1.0, l1_request_cycles=1.25),
+        *figures(*H200, special_lanes_per_cycle=32 / 2.0, shuffle_lanes_per_cycle=32 / 1.0),
+        *figures(
+            "M",
+            "a pass, as patterns of two to 32 passes take one each; 1.25 with 16 sub-groups on an SM",
+            l1_request_cycles=1,
+        ),
         *figures(*H200, launch_overhead_s=4.6e-6, group_dispatch_s=0.60e-9),
         *figures("D", "measured on an H200: 0.86 ns per group of 32 sub-groups", sub_group_dispatch_s=0.86e-9 / 32),
     ),

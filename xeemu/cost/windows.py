@@ -1,0 +1,134 @@
+"""Windows: loads that move on by less than a sector from one iteration of a loop to the next.
+
+What is new to such a load is on its way to the L1 while the loads of the next iterations, which are under way with it,
+ask for it too. Where it is all that they ask for, these are looked up again when it is there (a naive product of
+matrices on an H200 takes 1.33 cycles a request, of which the banks have one). Where it is a part, they are served
+twice: what is there, and what comes later (counted on an H200: of a convolution of 257 elements 26 to 2 requests in a
+hundred, the fewer the larger the work-group).
+"""
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from xeemu.cost import footprint, requests, rows, waiting
+from xeemu.cost.caches import Misses
+from xeemu.cost.census import Census
+from xeemu.cost.instructions import UNROLLED
+from xeemu.cost.sites import SiteReport
+from xeemu.knowledge.access_tree import AccessSite, Operation
+from xeemu.knowledge.expressions import Axis, TooLarge
+from xeemu.knowledge.periodicity import Box
+from xeemu.language.geometry import Geometry
+from xeemu.language.linearity import Allocation
+
+
+class Repeated(NamedTuple):
+    """Requests of loads that ask for what is on its way to the L1.
+
+    Attributes:
+      served: those that are served twice.
+      looked_up: those that are looked up twice, but served once.
+    """
+
+    served: float
+    looked_up: float
+
+
+def of_launch(sites: Mapping[AccessSite, SiteReport], taken: Census, missed: Mapping[Allocation, Misses]) -> Repeated:
+    """The requests of a launch that ask for what is on its way, as far as that is known.
+
+    Args:
+      sites: what its memory operations cost.
+      taken: the census that they are from.
+      missed: what of the loads of each memory misses.
+    """
+    served = looked_up = 0.0
+    for operation, share in waiting.shares(sites, taken):
+        site, misses = sites[operation.place], missed.get(operation.place.memory)
+        if operation.name != "load" or operation.place.memory.space != "global" or misses is None:
+            continue
+        requests_, sectors = share * (site.requests or 0), share * (site.sectors or 0)
+        found = _of_operation(operation, sectors / requests_, misses.past_l1 * sectors, taken) if requests_ else None
+        if found is not None:
+            served += min(requests_, found.served)
+            looked_up += min(requests_, found.looked_up)
+    return Repeated(served, looked_up)
+
+
+def _of_operation(operation: Operation, each: float, missing: float, taken: Census) -> Repeated | None:
+    """Those of one operation, each of whose requests asks for so many sectors, and all of them for so many that the L1
+    has not; None if it is no window or that is not known."""
+    size = taken.device.sector_bytes or taken.device.line_bytes
+    loops = list(_loops(operation))
+    if size is None or not loops or not operation.node.certain or not operation.linear_index.known:
+        return None
+    try:
+        steps = {_step(operation, box, axis) for box, axis in loops}
+        step = steps.pop()
+        if steps or not 0 < step < size:
+            return None
+        under_way = min(size / step, UNROLLED if waiting.is_unrolled(operation.node) else 1)
+        if each == 1 or not _is_window(operation, *loops[0], size, taken.geometry):
+            return Repeated(0.0, missing / each * (under_way - 1))
+    except TooLarge:
+        return None
+    whole = footprint.of_memory([operation], taken, None, size)
+    first = footprint.of_memory([_at_first(operation)], taken, None, size)
+    if whole is None or first is None:
+        return None
+    later = taken.geometry.groups * max(0.0, whole.group - first.group) / size
+    return Repeated(min(later, missing) * under_way, 0.0)
+
+
+def _step(operation: Operation, box: Box, axis: Axis) -> int:
+    """Bytes from one iteration of a loop to the next."""
+    index = operation.linear_index
+    if axis not in index.axes:
+        return 0
+    return abs(rows.step(index, _middle(box), axis, box[axis][1])) * operation.place.memory.dtype.itemsize
+
+
+def _is_window(operation: Operation, box: Box, axis: Axis, size: int, geometry: Geometry) -> bool:
+    """Whether what is new to a request in an iteration is a part of what it asks for."""
+    before: list[set[int]] = []
+    for number in box[axis][: size + 1]:
+        asked = _sectors(operation, {**_middle(box), axis: number}, size, geometry)
+        if any(0 < len(now - then) < len(now) for now, then in zip(asked, before, strict=False)):
+            return True
+        before = asked
+    return False
+
+
+def _sectors(operation: Operation, place: Mapping[Axis, int], size: int, geometry: Geometry) -> list[set[int]]:
+    """What each sub-group of a work-group asks for at one point of all axes, of one element of each work-item."""
+    shape = operation.access.shape
+    elements = np.broadcast_to(rows.elements(operation.linear_index, place), shape or (1,))
+    each = (
+        elements.reshape(min(geometry.items, elements.size), -1)[:, 0] * operation.place.memory.dtype.itemsize // size
+    )
+    lanes = geometry.sub_group_size
+    return [set(each[k * lanes : (k + 1) * lanes].tolist()) for k in range(requests.sub_groups(geometry))]
+
+
+def _middle(box: Box) -> Mapping[Axis, int]:
+    """A group in the middle of the launch, in the first iteration of the innermost loop."""
+    *outer, (axis, indices) = box.items()
+    return {**{each: among[len(among) // 2] for each, among in outer}, axis: indices[0]}
+
+
+def _loops(operation: Operation) -> Iterator[tuple[Box, Axis]]:
+    """The boxes in which an operation is executed again and again, each with the axis of the innermost loop."""
+    if operation.node.kind == "iteration":
+        for box in operation.node.boxes:
+            innermost = next(reversed(list(box)), None)
+            if innermost is not None and len(box[innermost]) > 1:
+                yield box, innermost
+
+
+def _at_first(operation: Operation) -> Operation:
+    """An operation in the first iteration of its innermost loop alone."""
+    boxes = [{**box, axis: box[axis][:1]} for box, axis in _loops(operation)]
+    return dataclasses.replace(operation, node=dataclasses.replace(operation.node, boxes=boxes))
