@@ -2,6 +2,9 @@
 
 import dataclasses
 
+import jax
+import measured_kernels
+import numpy as np
 import pytest
 
 import xeemu as xe
@@ -152,3 +155,45 @@ def test_the_resident_groups_store_to_a_part_of_what_the_launch_does():
 
 def test_without_the_size_of_the_l2_what_passes_it_is_not_known():
     assert past_l2(traffic(loaded(1, 1, 1)), dataclasses.replace(SMALL, l2_bytes=None)) is None
+
+
+# --- Neighbours that are resident together ---
+
+
+def test_what_resident_neighbours_share_is_fetched_once_for_all():
+    """Groups of 4000 bytes, each 1000 after the one before: 20 of them lie within 23,000."""
+    load = loaded(400 * 4000, 4000, 403_000)
+    shared = dataclasses.replace(load, added_bytes=23_000 / 20)
+    alone, together = (past_l2(traffic(each, groups=400), SMALL) for each in (load, shared))
+    assert together == pytest.approx(403_000, rel=0.15)
+    assert alone > 2.5 * together
+    wide = dataclasses.replace(load, added_bytes=100_001 / 20)  # more than the L2 holds
+    assert past_l2(traffic(wide, groups=400), SMALL) == alone
+
+
+@xe.kernel(sub_group_size=32)
+def five_points(wg, x, out):
+    """The sum of an element of a matrix and of its four neighbours, with an edge around."""
+    row, column = wg.global_id(0) + 1, wg.global_id(1) + 1
+    total = x[row, column] + x[row - 1, column] + x[row + 1, column] + x[row, column - 1] + x[row, column + 1]
+    return out.at[row - 1, column - 1].set(total)
+
+
+@pytest.mark.parametrize("local_range", [(1, 128), (8, 32), (32, 8)])
+def test_a_stencil_fetches_its_matrix_once(local_range):
+    size = 2**13
+    shapes = [jax.ShapeDtypeStruct((n, n), np.dtype(np.float32)) for n in (size + 2, size)]
+    report = xe.estimate(five_points, xe.NDRange((size, size), local_range), device="h200")(*shapes)
+    dram = next(term for term in report.terms if term.resource == "DRAM")
+    assert (dram.work, dram.unit) == (pytest.approx(2 * 4 * size**2, rel=0.1), "bytes")
+
+
+def test_bytes_that_neighbours_share_are_those_of_the_counters():
+    """Convolutions in groups of 64, which load five times what is theirs, and a copy that begins within a sector."""
+    for cid in ("64", "92", "459"):
+        row = next(row for row in measured_kernels.rows() if row["cid"] == cid)
+        case = measured_kernels.case(row)
+        report = xe.estimate(case.kernel, case.nd_range, device="h200")(*case.arguments, **case.static)
+        counted = int(row["warm_dram_rd_bytes"]) + int(row["warm_dram_wr_bytes"])
+        dram = next(term for term in report.terms if term.resource == "DRAM")
+        assert dram.work == pytest.approx(counted, rel=0.06), cid

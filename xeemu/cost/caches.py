@@ -4,11 +4,13 @@ A work-group fetches each sector that it loads once, or once for each time that 
 if those of the resident groups do not fit the L1; and a core the whole launch's once, if they fit. Loads of scratch
 stay in the L1 if that of all resident groups fits. Stores pass the L1. What the launch touches stays in the L2 if it
 fits; otherwise every piece that DRAM moves at once is fetched at least once, and what is asked for again is fetched
-again in so far as the L2 cannot hold what was asked for between. Stores are written back sector by sector, and one with
-gaps is fetched first.
+again in so far as the L2 cannot hold what was asked for between. Groups that are resident together are neighbours: what
+several of them load, as at the edges of their parts, is fetched once for all if the L2 holds what they load. Stores are
+written back sector by sector, and one with gaps is fetched first.
 """
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -28,6 +30,7 @@ class Loaded:
       pieces: the same in what DRAM moves at once.
       pages: the same in pages of DRAM; None where their size is not known.
       memory: its name.
+      added_bytes: that a work-group adds to what those resident with it load, its neighbours; None if not known.
     """
 
     moved_bytes: float
@@ -36,6 +39,7 @@ class Loaded:
     pieces: Footprint
     pages: Footprint | None
     memory: str = ""
+    added_bytes: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -204,8 +208,11 @@ def opened_pages(traffic: Traffic, device: Device) -> float | None:
         launch, by_groups = touched.launch / size, traffic.groups * touched.group / size
         return launch + again * max(0.0, min(asked, by_groups) - launch)
 
+    def asked(load: Loaded) -> float:
+        return min(_lines_missed(load, traffic, device), _together(load, traffic, device) / page)
+
     read = sum(
-        visited(load.pages, page, _lines_missed(load, traffic, device), _loaded_again(load, traffic, device))
+        visited(load.pages, page, asked(load), _loaded_again(load, traffic, device))
         for load in traffic.loads
         if load.pages is not None
     )
@@ -283,7 +290,7 @@ def _footprint(traffic: Traffic, device: Device) -> float:
 
 def _fetched(load: Loaded, traffic: Traffic, device: Device) -> float:
     """Bytes that loads fetch from DRAM."""
-    again = max(0.0, _asked(load, traffic, device) - load.pieces.launch)
+    again = max(0.0, _asked_later(load, traffic, device) - load.pieces.launch)
     return load.pieces.launch + _loaded_again(load, traffic, device) * again
 
 
@@ -291,6 +298,26 @@ def _asked(load: Loaded, traffic: Traffic, device: Device) -> float:
     """Bytes that loads would fetch from DRAM without an L2."""
     per_sector = load.pieces.group / load.sectors.group if load.sectors.group else 1.0
     return per_sector * _missed(load, traffic, device)
+
+
+def _asked_later(load: Loaded, traffic: Traffic, device: Device) -> float:
+    """The same if what several resident groups load is fetched for all of them at once."""
+    return min(_asked(load, traffic, device), max(_together(load, traffic, device), load.pieces.launch))
+
+
+def _together(load: Loaded, traffic: Traffic, device: Device) -> float:
+    """Bytes that all groups add to what is loaded by those resident with them; infinite where that is not known, or the
+    L2 does not hold it."""
+    if load.added_bytes is None or not _holds_resident(traffic, device):
+        return math.inf
+    return load.added_bytes * load.sectors.passes * traffic.groups
+
+
+def _holds_resident(traffic: Traffic, device: Device) -> bool:
+    """Whether the L2 holds what the resident groups load and store."""
+    resident = min(traffic.resident, traffic.groups)
+    each = (load.pieces.group if load.added_bytes is None else load.added_bytes for load in traffic.loads)
+    return resident * sum(each) + stored_at_a_time(traffic) <= (device.l2_kept_bytes or device.l2_bytes or 0)
 
 
 def _scratch_asked(traffic: Traffic, device: Device) -> float:
@@ -316,7 +343,7 @@ def _wants(traffic: Traffic, device: Device) -> list[_Want]:
 
 
 def _of_loads(load: Loaded, traffic: Traffic, device: Device) -> _Want:
-    return _Want(_asked(load, traffic, device), load.pieces.launch)
+    return _Want(_asked_later(load, traffic, device), load.pieces.launch)
 
 
 def _of_stores(store: Stored) -> _Want:

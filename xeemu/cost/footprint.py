@@ -73,6 +73,55 @@ def of_memory(
     return Footprint(min(moved_bytes / groups, whole), min(moved_bytes, whole), is_most=True)
 
 
+def of_consecutive(operations: Sequence[Operation], taken: Census, groups: int) -> float | None:
+    """Bytes that a work-group adds to what neighbours touch of one memory: of all between the least and the greatest
+    address of them, its part. None if that is not known.
+
+    Args:
+      operations: the accesses to the memory.
+      taken: the census that they are from.
+      groups: how many work-groups at most, those in the middle of the launch, which start one after the other.
+    """
+    return _added(tuple(operations), taken, groups)
+
+
+@functools.lru_cache(maxsize=_MOST_KEPT)
+def _added(operations: tuple[Operation, ...], taken: Census, groups: int) -> float | None:
+    boxes = [box for operation in operations for box in operation.node.boxes]
+    if not boxes or not all(o.linear_index.known and o.node.certain for o in operations):
+        return None
+    axes = taken.tree.groups
+    chosen = _middle(max(boxes, key=lambda box: _points(box, axes)), axes, groups)
+    ends = []
+    for operation in operations:
+        parts = [{**box, **{axis: _within(box[axis], *chosen[axis]) for axis in axes}} for box in operation.node.boxes]
+        node = dataclasses.replace(operation.node, boxes=[part for part in parts if _points(part, axes)])
+        if node.boxes:
+            ends += _ends(dataclasses.replace(operation, node=node), operation.linear_index)
+    memory = operations[0].place.memory
+    low, high = min(low for low, _ in ends), max(high for _, high in ends)
+    elements = max(0, min(high, memory.elements - 1) - max(low, 0) + 1)
+    return elements * memory.dtype.itemsize / math.prod(last - first + 1 for first, last in chosen.values())
+
+
+def _middle(box: Box, axes: Sequence[Axis], groups: int) -> dict[Axis, tuple[int, int]]:
+    """The first and the last index along each dimension of at most so many groups in the middle: a part of a row along
+    the last dimension, or whole rows."""
+    chosen = {}
+    for axis in reversed(axes):
+        number = max(1, min(len(box[axis]), groups))
+        start = (len(box[axis]) - number) // 2
+        chosen[axis] = (box[axis][start], box[axis][start + number - 1])
+        groups //= len(box[axis])
+    return chosen
+
+
+def _within(indices: range, low: int, high: int) -> range:
+    """Those of some ascending indices from `low` to `high`."""
+    first = max(0, -(-(low - indices.start) // indices.step))
+    return indices[first : max(first, (high - indices.start) // indices.step + 1)]
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Touched:
     """What some accesses to a memory touch.

@@ -218,7 +218,8 @@ def _traffic(
     if sector is None or resident is None or resident.groups is None or device.xe_cores is None:
         return None
     plain = _plain(taken)
-    loads = [_loaded(each, sites, taken, sector, packed) for each in _by_memory(plain, *_LOADS)]
+    in_flight = float(max(1, resident.groups) * device.xe_cores)
+    loads = [_loaded(each, sites, taken, sector, packed, in_flight) for each in _by_memory(plain, *_LOADS)]
     stores = [_stored(each, sites, taken, sector, packed) for each in _by_memory(plain, "store")]
     known_loads, known_stores = [x for x in loads if x is not None], [x for x in stores if x is not None]
     scratch = _scratch(sites, taken, spill)
@@ -228,7 +229,7 @@ def _traffic(
     others = {place.memory for place in taken.updates if place.memory.space == "global"}
     return Traffic(
         groups=taken.geometry.groups,
-        resident=float(max(1, resident.groups) * device.xe_cores),
+        resident=in_flight,
         loads=known_loads,
         stores=known_stores,
         scratch=scratch,
@@ -268,7 +269,7 @@ def _moved(operations: Sequence[Operation], sites: Sites) -> float | None:
 
 
 def _loaded(
-    operations: Sequence[Operation], sites: Sites, taken: Census, sector: int, packed: Set[AccessSite]
+    operations: Sequence[Operation], sites: Sites, taken: Census, sector: int, packed: Set[AccessSite], resident: float
 ) -> Loaded | None:
     moved, asked = _moved(operations, sites), _asked(operations, sites)
     sectors = footprint.of_memory(operations, taken, moved, sector)
@@ -280,7 +281,8 @@ def _loaded(
     if all(o.place in packed for o in operations):
         sectors, pieces = (_packed(each, moved, taken) for each in (sectors, pieces))
         pages = None if pages is None else _packed(pages, moved, taken)
-    return Loaded(moved, asked, sectors, pieces, pages, operations[0].place.memory.name)
+    added = footprint.of_consecutive(operations, taken, int(min(resident, taken.geometry.groups)))
+    return Loaded(moved, asked, sectors, pieces, pages, operations[0].place.memory.name, added)
 
 
 def _stored(
