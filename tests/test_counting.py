@@ -608,7 +608,7 @@ def test_figures_that_are_added_up_in_one_number_do_not_run_over(shape, lanes, e
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("name", "size", "room"), [("convolution_slm", (2048, 33), 12000), ("histogram_slm", (64 * 256 * 5,), 8000)]
+    ("name", "size", "room"), [("convolution_slm", (2048, 33), 12000), ("histogram_slm", (64 * 256 * 5,), 12000)]
 )
 @pytest.mark.parametrize("blank", [False, True])
 def test_chunks_change_no_count(name, size, room, blank):

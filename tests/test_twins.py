@@ -99,8 +99,10 @@ def assert_equal_counts(name, hand, twin):
     a, b = (collections.defaultdict(int, report.instructions) for report in (hand, twin))
     if name not in OTHERWISE_COMPUTED:
         assert b == a
-    for kind in ("memory", "barrier", "shuffle", "f32"):
+    for kind in ("barrier", "shuffle", "f32"):
         assert b[kind] == a[kind]
+    # Where the hand-written kernel masks an access, C branches, and sub-groups without an active lane do not issue it.
+    assert b["memory"] <= a["memory"]
     assert sum(b.values()) < 1.5 * sum(a.values())
 
 
