@@ -104,7 +104,7 @@ class _Blocks:
         updates = scatter_loops.of_loop(scan, facts)
         if updates is None:
             return alive
-        return min(self.iterations, scan.length) * (alive + scatter_loops.found_bytes(scan.body, updates))
+        return min(self.iterations, scan.length) * (alive + scatter_loops.found_bytes(scan.body, facts, updates))
 
 
 def _live_bytes(body: Region, facts: Facts, blocks: _Blocks) -> int:

@@ -109,20 +109,26 @@ def _updated(
     ends = np.cumsum(sizes)
     (memory,), *indices, values, masks = (given[end - n : end] for n, end in zip(sizes, ends, strict=True))
     numbers, left = [v.astype(memory.dtype) for v in values], iter(masks)
-    count, shape = len(operations), (*access.shape, len(operations))
+    count, together = len(operations), _beside if steps is not None else _above
+    shape = (*access.shape, count) if steps is not None else (count, *access.shape)
     if steps is None:
-        index = [_beside(each, access.shape) for each in indices]
+        index = [_above(each, access.shape) for each in indices]
         numbers = [-v if operation == "sub" else v for v, operation in zip(numbers, operations, strict=False)]
     else:
         index = [_spread(i, step, count, shape) for (i,), step in zip(indices, steps, strict=True)]
     each = [next(left) if m else np.bool_(True) for m in masked]
-    where = [_beside(each * (count // len(each)), access.shape)] if any(masked) else []
-    value = _beside(numbers, access.shape) if len(numbers) > 1 else numbers[0]
+    where = [together(each * (count // len(each)), access.shape)] if any(masked) else []
+    value = together(numbers, access.shape) if len(numbers) > 1 else numbers[0]
     merged = dataclasses.replace(access, shape=shape, masked=any(masked))
     if plain:
         return primitives.store_p.bind(memory, *index, value, *where, access=merged)
     operation = operations[0] if steps is not None else ops.COMMUTING[operations[0]]
     return primitives.atomic_p.bind(memory, *index, value, *where, op=operation, fetch=False, access=merged)
+
+
+def _above(each: Sequence[Any], shape: tuple[int, ...]) -> jax.Array:
+    """Arrays one after the other along one more axis, the first: along the last a GPU took 1.5 times as long."""
+    return jnp.stack([jnp.broadcast_to(one, shape) for one in each])
 
 
 def _beside(each: Sequence[Any], shape: tuple[int, ...]) -> jax.Array:
