@@ -342,3 +342,14 @@ def test_each_variable_of_a_declaration_of_c_has_its_name_and_each_iteration_on_
     a = 2 * expected[-1]
     np.testing.assert_array_equal(last.values["b"], a + np.arange(8))
     np.testing.assert_array_equal(last.values["a"], 2 * a + np.arange(8))
+
+
+def test_lines_of_two_texts_of_c_are_not_taken_for_one_another():
+    pytest.importorskip("clang")
+    x = np.arange(16, dtype=np.float32)
+    text = "kernel void f(global float *x) {{\n  int {} = get_global_id(0), l = get_local_id(0);\n  x[{}] = l;\n}}"
+    for name in ("j", "i"):
+        inspection = xe.inspect(xe.load(text.format(name, name))["f"], xe.NDRange.opencl(16, 8))(x)
+        (ids,) = inspection.at(2)
+        assert ids.values.keys() == {name, "l"}
+        assert name in ids.source

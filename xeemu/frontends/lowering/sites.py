@@ -21,18 +21,14 @@ def at(place: SourceLocation, function: str, call: Callable[[], T], variable: st
       variable: that what is computed is assigned to; empty where that is not told.
       turn: of a loop that is written out on one line; 0 outside such.
     """
-    code = _code(place.file, place.line, function)
-    caller: Any = FunctionType(_marked(code, variable, turn) if variable or turn else code, {})
+    caller: Any = FunctionType(_code(place.file, place.line, function, variable, turn), {})
     return caller(call)
 
 
+# By the file too: codes are equal that differ in their files alone.
 @functools.lru_cache(maxsize=1 << 16)
-def _marked(code: CodeType, variable: str, turn: int) -> CodeType:
-    return code.replace(co_consts=source.marks(code, variable, turn))
-
-
-@functools.lru_cache(maxsize=1 << 16)
-def _code(file: str, line: int, function: str) -> CodeType:
+def _code(file: str, line: int, function: str, variable: str, turn: int) -> CodeType:
     text = "\n" * (max(line, 1) - 1) + "def caller(call): return call()"
     (code,) = (c for c in compile(text, file, "exec").co_consts if isinstance(c, CodeType))
-    return code.replace(co_name=function, co_qualname=function)
+    constants = source.marks(code, variable, turn) if variable or turn else code.co_consts
+    return code.replace(co_name=function, co_qualname=function, co_consts=constants)
