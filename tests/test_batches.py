@@ -8,7 +8,7 @@ import pytest
 from defects import DEFECTS
 
 import xeemu as xe
-from xeemu.faults import batches, checking, watch
+from xeemu.faults import batches, checking, watch_list
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def fresh():
 
 
 def checked(monkeypatch, most, case):
-    monkeypatch.setattr(watch, "_MOST_COMPARED", most)
+    monkeypatch.setattr(watch_list, "_MOST_COMPARED", most)
     checking._checked.cache_clear()
     return xe.check(case.defective, case.nd_range, device=case.device)(*case.arguments(), **case.static)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pages
 import pytest
 
-from xeemu.commands import cli, parser
+from xeemu.commands import cli, command_line
 
 README = pages.ROOT / "README.md"
 ROOMS = re.findall(r"^\| \[`(\w+)/`\]", (pages.ROOT / "xeemu" / "README.md").read_text(), re.MULTILINE)
@@ -104,7 +104,7 @@ def test_the_commands_are_accepted():
     assert len(COMMANDS) >= 20
     for _, command, _ in COMMANDS:
         words = shlex.split(re.sub(r"\[([A-Z]\w*)\]", r"\1", command), comments=True)
-        parser.build(cli._COMMANDS).parse_args(words)
+        command_line.build(cli._COMMANDS).parse_args(words)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import xeemu as xe
-from xeemu.commands import cli, completion, parser, terminal
+from xeemu.commands import cli, command_line, completion, terminal
 
 
 class Terminal(io.StringIO):
@@ -127,5 +127,5 @@ def scripts(tmp_path_factory):
     folder = tmp_path_factory.mktemp("scripts")
     (folder / "conv.py").touch()
     for shell in completion.SHELLS:
-        (folder / shell).write_text(completion.script(parser.build(cli._COMMANDS), shell))
+        (folder / shell).write_text(completion.script(command_line.build(cli._COMMANDS), shell))
     return folder

@@ -17,12 +17,12 @@ import xeemu as xe
 from xeemu import kernels
 from xeemu.commands import (
     checks,
+    command_line,
     completion,
     exits,
     inspecting,
     listed,
     litmus,
-    parser,
     printing,
     programs,
     runs,
@@ -57,8 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _carried_out(words: Sequence[str]) -> int:
-    commands = parser.build(_COMMANDS)
-    given = commands.parse_args(parser.joined(words))
+    commands = command_line.build(_COMMANDS)
+    given = commands.parse_args(command_line.joined(words))
     if given.named is None:
         commands.print_help()
         return 0
@@ -320,7 +320,7 @@ def _list(given: argparse.Namespace) -> int:
 
 
 def _completion(given: argparse.Namespace) -> int:
-    print(completion.script(parser.build(_COMMANDS), given.shell))
+    print(completion.script(command_line.build(_COMMANDS), given.shell))
     return 0
 
 
@@ -365,7 +365,7 @@ def _refused(message: str) -> int:
     return exits.REFUSED
 
 
-_COMMANDS: Mapping[str, parser.Command] = {
+_COMMANDS: Mapping[str, command_line.Command] = {
     "devices": _devices,
     "kernels": _kernels,
     "list": _list,

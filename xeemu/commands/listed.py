@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from xeemu.commands import parser
+from xeemu.commands import command_line
 from xeemu.commands.argument_parser import ArgumentParser
 from xeemu.commands.notation import UsageError
 
@@ -35,5 +35,5 @@ def _words(file: str, number: int, line: str) -> list[str]:
 
 def _listed_check(place: str, words: Sequence[str]) -> argparse.Namespace:
     words_of = ArgumentParser(prog=place, usage="a kernel and its launch, as after xeemu check", add_help=False)
-    parser.add_checked(words_of)
-    return words_of.parse_args(parser.joined(words))
+    command_line.add_checked(words_of)
+    return words_of.parse_args(command_line.joined(words))

@@ -57,10 +57,10 @@ class Kept(NamedTuple):
     """What was found so far.
 
     Attributes:
-      stamps: `[S * size]` each, of the memory's spots, see `Watch.stamps`.
+      stamps: `[S * size]` each, of the memory's spots, see `WatchList.stamps`.
       contents: `[size]` bits that plain stores have left; of a single element if nobody compares them. What atomic
         operations have made of them does not matter: to conflict with such is worse than to store something else.
-      conflicts, differing, examples: `[P, ...]`, see `Watch.zeros`.
+      conflicts, differing, examples: `[P, ...]`, see `WatchList.zeros`.
       racing: pairs of the memory of which something was found.
     """
 

@@ -16,7 +16,7 @@ from xeemu.faults.exploration import Explored
 from xeemu.faults.findings import FORWARD_PROGRESS, Finding, Findings
 from xeemu.faults.observing import Observed
 from xeemu.faults.ranges import Ranges
-from xeemu.faults.watch import Watch
+from xeemu.faults.watch_list import WatchList
 from xeemu.knowledge import symbolic_execution
 from xeemu.language import public, source
 from xeemu.language.kernel import Kernel
@@ -181,13 +181,13 @@ def _checked(
     ranges = Ranges()
     steps = symbolic_execution.of_program(program, prepared.facts, known, ranges.look)
     what = proofs.of_tree(steps, program.written, ranges, aligned, unset)
-    return Checked(prepared, Watch(what, max_iterations), tuple(judgement.absent_lanes(program, known)))
+    return Checked(prepared, WatchList(what, max_iterations), tuple(judgement.absent_lanes(program, known)))
 
 
 class Checked:
     """A prepared launch together with what has to be watched in it, and the values of absent lanes that it uses."""
 
-    def __init__(self, prepared: Prepared, watch: Watch, absent: tuple[Finding, ...]):
+    def __init__(self, prepared: Prepared, watch: WatchList, absent: tuple[Finding, ...]):
         self.prepared, self.watch, self.absent = prepared, watch, absent
         self._last: tuple[Mapping[str, Any] | None, Findings] | None = None
 

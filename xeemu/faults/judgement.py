@@ -4,16 +4,16 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from xeemu.faults import absence, alignment, dependence, epochs, progress, wording, wrongs
+from xeemu.faults import absence, access_wording, alignment, dependence, epochs, execution_wording, progress, wrongs
 from xeemu.faults.additions import Met
+from xeemu.faults.execution_wording import Divergence
 from xeemu.faults.exploration import Explored
 from xeemu.faults.findings import Finding, Findings
 from xeemu.faults.proofs import Spot
 from xeemu.faults.race_findings import RaceFindings
 from xeemu.faults.run import Run, work_item
 from xeemu.faults.uses import Element, Use
-from xeemu.faults.watch import Beyond, Misaligned, Parted, Unwritten, Watch
-from xeemu.faults.wording import Divergence
+from xeemu.faults.watch_list import Beyond, Misaligned, Parted, Unwritten, WatchList
 from xeemu.ir import ops
 from xeemu.language import separation, source
 from xeemu.language.interface import Extent
@@ -25,7 +25,7 @@ from xeemu.plurals import counted
 _LONGEST_LIST = 3
 
 
-def of_program(program: Program, watch: Watch) -> Findings:
+def of_program(program: Program, watch: WatchList) -> Findings:
     """The findings that follow from a program alone, whatever it is given, and what is proved or watched of it."""
     found = [*_cross_items(program), *progress.findings_of(program.body, program.kernel.dialect)]
     watched = {place.site for place in watch.proofs.watched}
@@ -37,7 +37,7 @@ def of_program(program: Program, watch: Watch) -> Findings:
 
 def judge(
     program: Program,
-    watch: Watch,
+    watch: WatchList,
     known: Findings,
     state: Mapping[str, Any] | None,
     explored: Explored | None = None,
@@ -48,7 +48,7 @@ def judge(
       program: the kernel.
       watch: what was watched in its run.
       known: what follows from the program, see `of_program`.
-      state: what the run has left, see `Watch.zeros`; None if there was nothing to watch.
+      state: what the run has left, see `WatchList.zeros`; None if there was nothing to watch.
       explored: what was seen of conflicts in several orders, instead of in the run alone; or None.
     """
     found = list(known)
@@ -66,7 +66,7 @@ def _cross_items(program: Program) -> Iterator[Finding]:
         if not mixing.collective:
             seen.setdefault(mixing.site, mixing.operation)
     for site, operation in seen.items():
-        yield wording.cross_item(site, operation, program.kernel.dialect)
+        yield execution_wording.cross_item(site, operation, program.kernel.dialect)
 
 
 def absent_lanes(program: Program, scalars: Sequence[Any]) -> Iterator[Finding]:
@@ -79,7 +79,7 @@ def absent_lanes(program: Program, scalars: Sequence[Any]) -> Iterator[Finding]:
         lanes = (int(absent.sources[number]), int(absent.lanes[number]))
         active = not absent.inactive[number]
         used = Use(_used_as(use), source.of_op(use.op), user)
-        yield wording.absent_lane(algorithm, lanes, active, used, program.kernel.dialect)
+        yield execution_wording.absent_lane(algorithm, lanes, active, used, program.kernel.dialect)
 
 
 def _used_as(use: absence.Use) -> str:
@@ -103,7 +103,7 @@ class _Judge:
                 use = Use(self._run.what(spot), spot.place.site, item, self._run.calls(spot))
                 element = self._run.element(memory, example.element)
                 written = self._written(memory, example) + self._hidden(spot)
-                yield wording.uninitialized_read(element, use, int(count), written, self._run.dialect)
+                yield access_wording.uninitialized_read(element, use, int(count), written, self._run.dialect)
 
     def _written(self, memory: Allocation, example: Unwritten) -> str:
         whose = {"private": "the work-item", "local": "the work-group"}.get(memory.space, "the program")
@@ -140,9 +140,11 @@ class _Judge:
                 element = Element(memory.space, memory.name, tuple(index))
                 use = Use(self._run.what(spot), spot.place.site, self._run.item(*lane), self._run.calls(spot))
                 if (extent := self._extents.get(memory.name)) is not None:
-                    yield wording.beyond_extent(extent, index[0], memory.shape[0], use, int(count), self._run.dialect)
+                    yield access_wording.beyond_extent(
+                        extent, index[0], memory.shape[0], use, int(count), self._run.dialect
+                    )
                     continue
-                yield wording.out_of_bounds(element, memory.shape, use, int(count), self._run.dialect)
+                yield access_wording.out_of_bounds(element, memory.shape, use, int(count), self._run.dialect)
 
     @property
     def _extents(self) -> Mapping[str, Extent]:
@@ -158,7 +160,7 @@ class _Judge:
                 item = self._run.item(example.group, example.item)
                 use = Use(self._run.what(spot), spot.place.site, item, self._run.calls(spot))
                 required = alignment.required_bytes(self._run.operations(spot)[0])
-                yield wording.misaligned_block(
+                yield access_wording.misaligned_block(
                     element, memory.dtype.itemsize, required, use, int(count), self._run.dialect
                 )
 
@@ -174,7 +176,7 @@ class _Judge:
         for (what, site), (count, example, calls) in found.items():
             reaching, missing = (self._run.item(example.group, n) for n in (example.reaching, example.missing))
             divergence = Divergence(what, site, reaching, missing, example.count, self._run.geometry.items, calls)
-            yield wording.barrier_divergence(divergence, count, self._run.dialect)
+            yield execution_wording.barrier_divergence(divergence, count, self._run.dialect)
 
     def wrong(self) -> Iterator[Finding]:
         """What operations that are no accesses have done, one finding for each line."""
@@ -201,7 +203,7 @@ class _Judge:
                 what, site = self._run.what(Spot.of(operation)), operation.place.site
                 uses = Use(what, site, items[0]), Use(what, site, items[1])
                 before, first = found.get((memory, site), (0, None))
-                first = first or wording.order_dependent(
+                first = first or access_wording.order_dependent(
                     self._run.element(memory, met.element), uses, str(memory.dtype), 1
                 )
                 found[memory, site] = before + int(count), first

@@ -11,8 +11,8 @@ from xeemu.faults.proofs import Proofs
 from xeemu.faults.race_findings import RaceFindings
 from xeemu.faults.run import Run
 from xeemu.faults.screening import Screened
-from xeemu.faults.watch import State, Watch
-from xeemu.faults.watching import Watching
+from xeemu.faults.watch_list import State, WatchList
+from xeemu.faults.watcher import Watcher
 from xeemu.language.linearity import Allocation
 from xeemu.launching import executables
 from xeemu.launching.executables import Watched
@@ -28,7 +28,7 @@ class Observed:
       check_ended: refuses the state of a run that was given up.
     """
 
-    def __init__(self, prepared: Prepared, watch: Watch, check_ended: Callable[[State], None]):
+    def __init__(self, prepared: Prepared, watch: WatchList, check_ended: Callable[[State], None]):
         self._prepared, self._watch, self._check_ended = prepared, watch, check_ended
         self._kept: tuple[_Seen, _Part | None] | None = None
 
@@ -37,7 +37,7 @@ class Observed:
 
         Args:
           given: the arguments.
-          present: for each of `Watch.present` which elements have been written before.
+          present: for each of `WatchList.present` which elements have been written before.
         """
         if self._kept is None:
             self._kept = self._first(given)
@@ -59,11 +59,11 @@ class Observed:
         seen = [(part.watch, state)]
         if parts[1].complete:
             return [(self._watch, settled.merged(self._watch, seen))], None
-        kept = Watch(parts[0], self._watch.max_iterations)
+        kept = WatchList(parts[0], self._watch.max_iterations)
         return [(kept, settled.merged(kept, seen))], self._part(parts[1])
 
     def _part(self, proofs: Proofs, outputs: bool = True) -> "_Part":
-        return _Part(self._prepared, Watch(proofs, self._watch.max_iterations), outputs)
+        return _Part(self._prepared, WatchList(proofs, self._watch.max_iterations), outputs)
 
     def _ended(
         self, part: "_Part", given: Sequence[Any], present: Sequence[np.ndarray]
@@ -72,7 +72,7 @@ class Observed:
         self._check_ended(state)
         return outputs, state
 
-    def _open(self, watch: Watch, state: State) -> list[Allocation]:
+    def _open(self, watch: WatchList, state: State) -> list[Allocation]:
         """The memories of which the values that are stored decide on a finding."""
         program = self._prepared.program
         alike = {**state, "differing": np.zeros(len(watch.pairs), np.int64)}
@@ -101,14 +101,14 @@ class _Part:
       outputs: whether a run gives the kernel's outputs.
     """
 
-    def __init__(self, prepared: Prepared, watch: Watch, outputs: bool):
+    def __init__(self, prepared: Prepared, watch: WatchList, outputs: bool):
         self.watch = watch
         self._screened = Screened(prepared, watch, outputs)
-        self._watched = Watched(prepared, functools.partial(Watching, watch), watch.zeros, outputs)
+        self._watched = Watched(prepared, functools.partial(Watcher, watch), watch.zeros, outputs)
 
     def run(self, given: Sequence[Any], present: Sequence[np.ndarray]) -> tuple[list[np.ndarray], State]:
         right = self._screened.run(given, present)
         return self._watched.run(given, present) if right is None else right
 
 
-_Seen = list[tuple[Watch, State]]
+_Seen = list[tuple[WatchList, State]]

@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Any
 
-from xeemu.faults import wording
+from xeemu.faults import execution_wording
 from xeemu.faults.findings import Finding
 from xeemu.ir import control, ops
 from xeemu.ir.control import While
@@ -30,7 +30,9 @@ def findings_of(body: Region, dialect: Dialect) -> Iterator[Finding]:
         match control.of(op):
             case While() as loop if (reading := _waiting(loop)) is not None:
                 name, sites = ops.operation(reading), (source.of_op(op), source.of_op(reading))
-                found.setdefault(sites, wording.forward_progress(sites[0], f"atomic {name}", sites[1], dialect))
+                found.setdefault(
+                    sites, execution_wording.forward_progress(sites[0], f"atomic {name}", sites[1], dialect)
+                )
     yield from found.values()
 
 

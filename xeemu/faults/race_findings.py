@@ -5,7 +5,7 @@ import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from xeemu.faults import batches, dependence, epochs, explanations, exploration, mending, wording
+from xeemu.faults import access_wording, batches, dependence, epochs, explanations, exploration, mending
 from xeemu.faults.findings import DATA_RACE, ERROR, NOTE, WRONG_FENCE, Finding
 from xeemu.faults.proofs import Spot
 from xeemu.faults.races import (
@@ -63,7 +63,7 @@ class RaceFindings:
         last = {memory: key for key in alike for memory in [key[1]] if memory in self._more}
         for key, same in alike.items():
             shown = min(same, key=lambda finding: finding.severity != ERROR)
-            text = shown.text + (wording.MORE.format(key[1].name) if last.get(key[1]) == key else "")
+            text = shown.text + (access_wording.MORE.format(key[1].name) if last.get(key[1]) == key else "")
             others = dict.fromkeys(f.sites for f in same if frozenset(f.sites) != frozenset(shown.sites))
             count = sum(finding.count for finding in same)
             yield dataclasses.replace(shown, count=count, text=text, others=tuple(others))
@@ -105,7 +105,7 @@ class RaceFindings:
         count = int(counts[list(cases)].sum())
         is_ordered = case not in _ACROSS and not self._run.geometry.plain
         epochs = (example.earlier_epoch, example.epoch) if is_ordered else None
-        return wording.conflict(kind, element, uses, count, self._who(case), epochs, reasons)
+        return access_wording.conflict(kind, element, uses, count, self._who(case), epochs, reasons)
 
     def _use(self, spot: Spot, group: int, item: int, pair: tuple[Spot, Spot]) -> Use:
         what = self._run.what(spot)

@@ -10,7 +10,7 @@ from xeemu.faults.exploration import Explored
 from xeemu.faults.findings import ReversedWorkItem, WorkItem
 from xeemu.faults.proofs import Spot
 from xeemu.faults.uses import Element, Use, called_from
-from xeemu.faults.watch import Watch
+from xeemu.faults.watch_list import WatchList
 from xeemu.ir.program import Op
 from xeemu.knowledge.access_tree import Key, Operation
 from xeemu.language import source
@@ -27,12 +27,12 @@ class Run:
     Attributes:
       program: the kernel.
       watch: what was watched.
-      state: what the run has left, see `Watch.zeros`.
+      state: what the run has left, see `WatchList.zeros`.
       explored: what was seen of conflicts in several orders, instead of in the run alone; or None.
     """
 
     program: Program
-    watch: Watch
+    watch: WatchList
     state: Mapping[str, Any]
     explored: Explored | None
 

@@ -1,6 +1,6 @@
 """Screening: whether anything may be wrong in a run, told sooner than what it is.
 
-To say what is wrong, who did it and where takes several scatters of 64 bits for each access (see `watching`). That
+To say what is wrong, who did it and where takes several scatters of 64 bits for each access (see `watcher`). That
 nothing is wrong is often seen by less: no index is out of bounds, no operation has gone wrong whatever becomes of it,
 and no element is stored to twice, whoever did it. Where that does not hold nothing is known, and the run is watched.
 
@@ -23,7 +23,7 @@ from xeemu.emission.values import Emitted
 from xeemu.faults import alignment, initialisation, written
 from xeemu.faults.following import Following
 from xeemu.faults.proofs import Spot
-from xeemu.faults.watch import State, Watch
+from xeemu.faults.watch_list import State, WatchList
 from xeemu.knowledge.access_tree import Operation
 from xeemu.knowledge.analysis import Facts
 from xeemu.launching.executables import Watched
@@ -39,14 +39,14 @@ class Screened:
       outputs: whether a run gives the kernel's outputs.
     """
 
-    def __init__(self, prepared: Prepared, watch: Watch, outputs: bool = True):
+    def __init__(self, prepared: Prepared, watch: WatchList, outputs: bool = True):
         self._watch = watch
         self._doubtful = not _is_worth_while(prepared, watch)
         observer, state = functools.partial(Screening, watch), functools.partial(zeros, watch)
         self._watched = Watched(prepared, observer, state, outputs)
 
     def run(self, given: Sequence[Any], more: Sequence[Any]) -> tuple[list[np.ndarray], State] | None:
-        """The kernel's outputs, and the state in which nothing was found, see `Watch.zeros`.
+        """The kernel's outputs, and the state in which nothing was found, see `WatchList.zeros`.
 
         None if something may be wrong, in this run or in one before.
         """
@@ -66,19 +66,19 @@ class Screened:
         return nothing
 
 
-def _is_worth_while(prepared: Prepared, watch: Watch) -> bool:
+def _is_worth_while(prepared: Prepared, watch: WatchList) -> bool:
     """Whether a launch is long enough to be compiled once more, and less tells that it is right."""
     short = effort.is_short(prepared.program, prepared.cut.groups, prepared.options.target)
     stores = all(spot.place.op == "store" for spot in watch.spots)
     return not short and stores and watch.proofs.additions is None
 
 
-def zeros(watch: Watch, *present: jax.Array) -> State:
+def zeros(watch: WatchList, *present: jax.Array) -> State:
     """The state before the first chunk.
 
     Args:
       watch: what there is to watch.
-      present: as of `Watch.zeros`.
+      present: as of `WatchList.zeros`.
 
     Keys:
       doubt: whether anything may be wrong.
@@ -103,7 +103,7 @@ class Screening(Observer):
 
     watches = True
 
-    def __init__(self, watch: Watch, chunk: Chunk, state: State):
+    def __init__(self, watch: WatchList, chunk: Chunk, state: State):
         self.watch, self.chunk = watch, chunk
         self.max_iterations = watch.max_iterations
         self._sources = [(following, following.sources) for following in watch.proofs.followings]

@@ -11,7 +11,7 @@ from typing import Any
 
 from xeemu.faults import initialisation
 from xeemu.faults.proofs import Proofs, Spot
-from xeemu.faults.watch import State, Watch
+from xeemu.faults.watch_list import State, WatchList
 from xeemu.knowledge import instances
 from xeemu.knowledge.access_tree import Key, Meeting, Operation
 from xeemu.language.linearity import Allocation
@@ -96,15 +96,15 @@ def _is_exact_meeting(meeting: Meeting) -> bool:
     return known and node.certain
 
 
-def merged(watch: Watch, seen: Sequence[tuple[Watch, State]]) -> State:
-    """What was found in parts of a run that were watched apart: of the keys of `Watch.zeros` those of findings.
+def merged(watch: WatchList, seen: Sequence[tuple[WatchList, State]]) -> State:
+    """What was found in parts of a run that were watched apart: of the keys of `WatchList.zeros` those of findings.
 
     Args:
       watch: the whole.
       seen: of each part what was watched, and the state that the run has left.
     """
 
-    def of(kind: str, keys: Callable[[Watch], Iterable[Hashable]]) -> list[Any]:
+    def of(kind: str, keys: Callable[[WatchList], Iterable[Hashable]]) -> list[Any]:
         found: Mapping[Hashable, Any] = {
             key: entry for part, state in seen for key, entry in zip(keys(part), state[kind], strict=True)
         }

@@ -14,7 +14,7 @@ import numpy as np
 
 from xeemu.devices.device import Device
 from xeemu.errors import Error
-from xeemu.faults import wording
+from xeemu.faults import execution_wording
 from xeemu.faults.findings import ORDER_DEPENDENT, Finding, Findings
 from xeemu.ir import ops
 from xeemu.ir.program import Op
@@ -53,7 +53,7 @@ def of_launch(program: Program, device: Device, outputs: Any, found: Findings, c
     errors = [fault for fault in faults.values() if isinstance(fault, Finding)]
     sites, memory = (errors[0].sites, errors[0].memory) if errors else ((_site(program),), "")
     texts = {size: _head(fault) if isinstance(fault, Finding) else fault for size, fault in faults.items()}
-    note = wording.sub_group_size(sites, memory, right, texts, device.name, program.kernel.dialect)
+    note = execution_wording.sub_group_size(sites, memory, right, texts, device.name, program.kernel.dialect)
     return Findings([*found, note], found.proved, found.watched)
 
 

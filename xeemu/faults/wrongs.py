@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from xeemu.faults import wording
+from xeemu.faults import access_wording, execution_wording
 from xeemu.faults.findings import Finding, WorkItem
 from xeemu.faults.following import Following, Wrong
 from xeemu.faults.ranges import operation
@@ -55,10 +55,12 @@ def findings_of(
     for site, (count, op, example) in seen.items():
         item, calls = naming.item(example.group, example.item), naming.callers([op])
         if following.rule.decides:
-            yield wording.undefined_arithmetic(site, *_undefined(op, example, dialect), item, count, dialect, calls)
+            yield execution_wording.undefined_arithmetic(
+                site, *_undefined(op, example, dialect), item, count, dialect, calls
+            )
         else:
             use, element = naming.use(following.accesses[example.access - 1], example.element, item)
-            yield wording.wrapped_index(site, *_wrapped(op, example, dialect), element, use, count, calls)
+            yield access_wording.wrapped_index(site, *_wrapped(op, example, dialect), element, use, count, calls)
 
 
 def _undefined(op: Op, example: Wrong, dialect: Dialect) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""The observer that finds faults as a kernel runs: in what could not be proved before.
+"""Watcher: the observer that finds faults as a kernel runs, in what could not be proved before.
 
 Axis legend: G work-groups of a chunk, L work-items of a group, n elements of an access that take part in a group.
 
@@ -27,24 +27,24 @@ from xeemu.faults.faulty_lanes import Lane, linear_ids
 from xeemu.faults.following import Trail
 from xeemu.faults.proofs import Spot
 from xeemu.faults.races import CASES, Conflict, User
-from xeemu.faults.watch import Parted, State, Watch
+from xeemu.faults.watch_list import Parted, State, WatchList
 from xeemu.knowledge.access_tree import Operation
 from xeemu.knowledge.analysis import Facts
 from xeemu.language.linearity import Allocation
 
 
-class Watching(Observer):
+class Watcher(Observer):
     """Watches what one chunk of work-groups does.
 
     Attributes:
-      state: what was found, see `Watch.zeros`; and of the chunk `own`, the stamps of local memory, `barriers`, how many
-        each group has passed, `epochs` and `sub_epochs` of each memory, and `written`, what was written. To read it is
-        to look at the accesses that wait in batches, which belong to the loop or branch that is being emitted.
+      state: what was found, see `WatchList.zeros`; and of the chunk `own`, the stamps of local memory, `barriers`, how
+        many each group has passed, `epochs` and `sub_epochs` of each memory, and `written`, what was written. To read
+        it is to look at the accesses that wait in batches, which belong to the loop or branch that is being emitted.
     """
 
     watches = True
 
-    def __init__(self, watch: Watch, chunk: Chunk, state: State):
+    def __init__(self, watch: WatchList, chunk: Chunk, state: State):
         self.watch, self.chunk = watch, chunk
         self.max_iterations = watch.max_iterations
         groups = chunk.count

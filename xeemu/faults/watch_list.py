@@ -1,4 +1,4 @@
-"""Watch: what of a kernel an observer looks at as it runs, and with what it begins."""
+"""Watch list: what of a kernel an observer looks at as it runs, and with what it begins."""
 
 import dataclasses
 import functools
@@ -61,7 +61,7 @@ class Parted(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Watch:
+class WatchList:
     """What there is to watch in a launch.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""Parser: what a command line of `xeemu` may hold."""
+"""Command line: what a command line of `xeemu` may hold."""
 
 import argparse
 import math
