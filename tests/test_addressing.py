@@ -69,7 +69,7 @@ class Watcher(Observer):
 
     def on_access(self, event, chunk):
         emitted = event.address.known
-        foreseen = addressing.foreseen(self.bodies[event.facts].ops[event.number], event.facts, 1)
+        foreseen = addressing.foreseen(self.bodies[event.facts].ops[event.number], event.facts)
         assert (emitted.shape, emitted.safe, emitted.interval) == (foreseen.shape, foreseen.safe, foreseen.interval)
         np.testing.assert_array_equal(emitted.elements.chosen, foreseen.elements.chosen)
         assert (emitted.form is None) == (foreseen.form is None)

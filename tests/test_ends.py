@@ -108,7 +108,7 @@ def test_ranges_without_work_items(size):
 
 
 def left(task):
-    return analysis.undecided(task.program.body, task.facts, len(task.program.geometry.group_range))
+    return analysis.undecided(task.program.body, task.facts)
 
 
 def test_nothing_is_left_to_decide_between_the_ends():

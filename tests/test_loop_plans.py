@@ -240,7 +240,7 @@ def test_a_loop_that_tests_a_predicate(left_by, watched, limit, plan):
         (n, found) for n, op in enumerate(ready.program.body.ops) if isinstance(found := control.of(op), control.While)
     )
     predicate, _ = ready.facts.inner[number]
-    assert while_plans.of_loop(WhileLoop(loop, predicate, 1, watched, limit)) == plan
+    assert while_plans.of_loop(WhileLoop(loop, predicate, watched, limit)) == plan
 
 
 @xe.kernel

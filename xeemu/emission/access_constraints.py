@@ -36,11 +36,11 @@ class AccessConstraints:
 
 def of_body(body: Region, facts: Facts, context: Context) -> AccessConstraints:
     """How the memory operations of a (sub)program have to be emitted."""
-    chunk, dimensions, watches = context.chunk, context.dimensions, context.observer.watches
+    chunk, watches = context.chunk, context.observer.watches
     alone = not watches and context.iteration is None
     return AccessConstraints(
         hazards=hazards.of_body(body, facts),
-        settled=invariant_division.finding(body, facts, dimensions) if chunk.many and not watches else frozenset(),
-        neighbours=stencil_loads.of_body(body, facts, dimensions) if alone else {},
-        remainders=periodic_gathers.of_body(body, facts, dimensions) if alone else {},
+        settled=invariant_division.finding(body, facts) if chunk.many and not watches else frozenset(),
+        neighbours=stencil_loads.of_body(body, facts) if alone else {},
+        remainders=periodic_gathers.of_body(body, facts) if alone else {},
     )

@@ -118,15 +118,14 @@ class Comparison:
 
 
 @fact
-def of_body(body: Region, facts: Facts, dimensions: int) -> dict[Value, Comparison]:
+def of_body(body: Region, facts: Facts) -> dict[Value, Comparison]:
     """For each result of an operation of a (sub)program that joins comparisons of fields the one that it is.
 
     Args:
       body: the program.
       facts: its analysis.
-      dimensions: of the nd-range.
     """
-    reader, found, shared = Reader(body, facts, dimensions), dict[Value, Comparison](), dict[Any, np.ndarray]()
+    reader, found, shared = Reader(body, facts), dict[Value, Comparison](), dict[Any, np.ndarray]()
     for op in body.ops:
         joint = _joint(op, reader, found) if op.name in _JOINED else None
         if joint is not None and _is_better(joint, facts.values[op.results[0]], facts):

@@ -59,8 +59,7 @@ def single(options: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _gathers(program: Program, facts: Facts) -> bool:
     """Whether elements are looked up one by one: sixteen at once took up to twice as long as eight and eight."""
-    dimensions = len(program.geometry.group_range)
-    parts = analysis.executed(program.body, facts, dimensions)
+    parts = analysis.executed(program.body, facts)
     return any(_is_gather(op, known) for body, known in parts for op in body.ops)
 
 

@@ -33,11 +33,6 @@ class Context:
     iteration: Iteration | None = None
 
     @property
-    def dimensions(self) -> int:
-        """Of the launch."""
-        return len(self.chunk.geometry.group_range)
-
-    @property
     def setting(self) -> Setting:
         """What the layouts of values depend on."""
         observer = self.observer

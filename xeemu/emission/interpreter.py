@@ -116,7 +116,7 @@ class _Interpreter:
         """What an operand stands for; an array is made once."""
         if value in found or not isinstance(value, Constant):
             return found[value]
-        made = items.constant(np.asarray(value.array), facts.value(value, self.context.dimensions))
+        made = items.constant(np.asarray(value.array), facts.value(value))
         if not value.is_literal:
             found[value] = made
         return made

@@ -36,11 +36,6 @@ class Setting:
     at_once: bool = False
     block: tuple[int, ...] | None = None
 
-    @property
-    def dimensions(self) -> int:
-        """Of the launch."""
-        return len(self.geometry.group_range)
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Assignment:
@@ -107,13 +102,12 @@ class _Layouts:
         possible = {v: layout for v in made if isinstance(layout := self.found[v], Masked)}
         if not possible:
             return self.found
-        setting = self.setting
-        needs = masked_layouts.needs(self.body, self.facts, setting.geometry, possible)
-        each = {v: needs.settled(v, layout, setting.watched) or BY_ITEM for v, layout in possible.items()}
+        needs = masked_layouts.needs(self.body, self.facts, possible)
+        each = {v: needs.settled(v, layout, self.setting.watched) or BY_ITEM for v, layout in possible.items()}
         return self.found | each
 
     def _operand(self, value: Value) -> Operand:
-        known = self.facts.value(value, self.setting.dimensions)
+        known = self.facts.value(value)
         return Operand(value.shape, self._layout(value), known.form, known.varying)
 
     def _layout(self, value: Value) -> Layout:
@@ -136,7 +130,7 @@ class _Layouts:
         if op.name == ops.LOAD:
             rewritten = number in hazards.of_body(self.body, self.facts).rewritten
             apart = setting.apart and rewritten and not setting.at_once
-            if (masked := masked_layouts.of_load(op, self.facts, setting.dimensions, apart)) is not None:
+            if (masked := masked_layouts.of_load(op, self.facts, apart)) is not None:
                 return masked
         return ByItem(shared=None if setting.block is None else shared_layouts.of_load(op, self.facts, setting.block))
 
@@ -151,14 +145,14 @@ class _Layouts:
             self.comparisons[number] = comparison
             value = self._operand(comparison.value)
             return subgroup_layouts.of_comparison(comparison, value, self.setting.geometry)
-        if (chosen := only_chosen(op, self.facts, self.setting.dimensions)) is not None:
+        if (chosen := only_chosen(op, self.facts)) is not None:
             return self._layout(chosen)
         return self._lifted(op, [self._operand(a) for a in op.operands])
 
     def _lifted(self, op: Op, operands: Sequence[Operand]) -> Layout:
         """The same of one that needs all its operands."""
         geometry = self.setting.geometry
-        if not is_elementwise(op, self.facts, self.setting.dimensions):
+        if not is_elementwise(op, self.facts):
             return self._moved(op, operands)
         # Elements that some lanes have loaded are worth more than what sub-groups share.
         masked = [o for o in operands if isinstance(o.layout, Masked)]
@@ -173,7 +167,7 @@ class _Layouts:
             return BY_ITEM
         setting, layout = self.setting, operands[0].layout
         apart = setting.apart and op.results[0] in masked_layouts.moved_later(self.body, self.facts)
-        if (masked := masked_layouts.of_movement(op, layout, self.facts, setting.dimensions, apart)) is not None:
+        if (masked := masked_layouts.of_movement(op, layout, self.facts, apart)) is not None:
             return masked
         if len(operands) != 1:
             return BY_ITEM
@@ -183,7 +177,7 @@ class _Layouts:
         """The comparison of fields of one value that an operation is, unless that has elements for themselves."""
         if self.setting.followed:
             return None
-        found = compare_fusion.of_body(self.body, self.facts, self.setting.dimensions).get(op.results[0])
+        found = compare_fusion.of_body(self.body, self.facts).get(op.results[0])
         return None if found is None or isinstance(self._layout(found.value), Masked) else found
 
     # --- Loops, branches and calls ---
@@ -212,13 +206,13 @@ class _Layouts:
     def _operands(self, op: Op, number: int, region: int, layouts: Sequence[Layout]) -> list[Operand]:
         """What is known of the outputs of a region that are held so."""
         body, facts = op.regions[region], self.facts.inner[number][region]
-        known = [facts.value(v, self.setting.dimensions) for v in body.outputs]
+        known = [facts.value(v) for v in body.outputs]
         each = zip(body.outputs, layouts, known, strict=True)
         return [Operand(v.shape, layout, k.form, k.varying) for v, layout, k in each]
 
     def _chosen(self, number: int, op: Op, count: int) -> list[Layout]:
         """How the results of a choice between branches are held."""
-        only = self.facts.value(op.operands[0], self.setting.dimensions).only
+        only = self.facts.value(op.operands[0]).only
         taken = range(count) if only is None or self.setting.watched else [min(max(only, 0), count - 1)]
         each = [self._operands(op, number, k, self._outputs(op, number, k, ())) for k in taken]
         return [
@@ -282,24 +276,24 @@ def _held(value: Operand, geometry: Geometry) -> Layout:
     return value.layout if isinstance(value.layout, BySubgroup) else ByItem(alike=value.is_alike(geometry))
 
 
-def only_chosen(op: Op, facts: Facts, dimensions: int) -> Value | None:
+def only_chosen(op: Op, facts: Facts) -> Value | None:
     """The operand that a choice is known to take, if it may stand for the result."""
-    if op.name != "select_n" or (only := facts.value(op.operands[0], dimensions).only) is None:
+    if op.name != "select_n" or (only := facts.value(op.operands[0]).only) is None:
         return None
     chosen, out = op.operands[1 + only], op.results[0]
-    known = facts.value(chosen, dimensions)
+    known = facts.value(chosen)
     same = (chosen.shape, known.varying) == (out.shape, facts.values[out].varying)
     return chosen if same and known.form is None and facts.values[out].form is None else None
 
 
-def is_elementwise(op: Op, facts: Facts, dimensions: int) -> bool:
+def is_elementwise(op: Op, facts: Facts) -> bool:
     """Whether an operation does for all groups at once what it does for one, as `vmap` would find out slowly."""
     if not ops.of(op).is_elementwise or len(op.results) != 1:
         return False
     shape, scalars = op.results[0].shape, takes_scalars(op)
     return all(
         a.shape == shape
-        or (scalars and (_is_stretched(a.shape, shape) or (not a.shape and not facts.value(a, dimensions).varying)))
+        or (scalars and (_is_stretched(a.shape, shape) or (not a.shape and not facts.value(a).varying)))
         for a in op.operands
     )
 

@@ -49,7 +49,7 @@ def results(facts: Facts, op: Op, operands: list[Emitted], layouts: Sequence[Lay
       layouts: how its results are held.
       chunk: the work-groups.
     """
-    if (chosen := layout_assignment.only_chosen(op, facts, len(chunk.geometry.group_range))) is not None:
+    if (chosen := layout_assignment.only_chosen(op, facts)) is not None:
         return [operands[op.operands.index(chosen)]]
     if len(op.results) != 1:
         return named(facts, op.results, lifted(lambda *xs: evaluation.results(op, xs), operands, chunk))
@@ -110,7 +110,7 @@ def _carried_out(facts: Facts, op: Op, operands: list[Emitted], layout: Layout, 
     if isinstance(layout, LaneForm):
         return _formed(facts, op, operands)
     bind = _binding(facts, op, operands, chunk)
-    if layout_assignment.is_elementwise(op, facts, len(chunk.geometry.group_range)):
+    if layout_assignment.is_elementwise(op, facts):
         return _Elementwise(bind, op, operands, chunk).result(facts, layout)
     if ops.of(op).kind is Kind.MOVEMENT:
         return movements.result(facts, op, operands, layout, chunk)
@@ -120,7 +120,7 @@ def _carried_out(facts: Facts, op: Op, operands: list[Emitted], layout: Layout, 
 
 def _binding(facts: Facts, op: Op, operands: Sequence[Emitted], chunk: Chunk) -> _Bind:
     """How an operation is bound again to other arrays."""
-    if chunk.target.divides_slowly and (divisor := _only_divisor(facts, op, operands, chunk)) is not None:
+    if chunk.target.divides_slowly and (divisor := _only_divisor(facts, op, operands)) is not None:
         return lambda op, arrays: [invariant_division.divided(op.name, arrays[0], divisor)]
     alike = [not o.known.varying for o in operands]
     if exactness.applies(op, alike):
@@ -205,9 +205,9 @@ class _Elementwise:
         ]
 
 
-def _only_divisor(facts: Facts, op: Op, operands: Sequence[Emitted], chunk: Chunk) -> jax.Array | None:
+def _only_divisor(facts: Facts, op: Op, operands: Sequence[Emitted]) -> jax.Array | None:
     """The only divisor of many numbers, if it is not known before the program runs."""
-    if not invariant_division.applies(op, facts, len(chunk.geometry.group_range)):
+    if not invariant_division.applies(op, facts):
         return None
     _, divisor = operands
     form = divisor.known.form

@@ -48,11 +48,6 @@ class CountedLoop:
         """Iterations."""
         return self.scan.length
 
-    @property
-    def dimensions(self) -> int:
-        """Of the launch."""
-        return len(self.chunk.geometry.group_range)
-
     def carry(self, number: int) -> int:
         """The number of the carry that an update leaves."""
         memory = self.body.ops[number].results[0]
@@ -76,7 +71,7 @@ class CountedLoop:
 
     def _moving(self, number: int, memory: Known) -> "MovingAccess":
         op, storage, move = self.body.ops[number], self.storages[memory], self.moves[number]
-        reference = Reference.of_op(op, storage, self.facts, self.dimensions)
+        reference = Reference.of_op(op, storage, self.facts)
         if op.name == ops.LOAD:
             return MovingAccess(op, reference, move, self.chunk)
         # What has to be computed before an update is added to its address.

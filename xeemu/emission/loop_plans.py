@@ -261,9 +261,7 @@ def _fuses(loop: CountedLoop) -> bool:
     It does so for a single result of elements that lie side by side, within bounds.
     """
     loads = ((n, op) for n, op in enumerate(loop.body.ops) if op.name == ops.LOAD)
-    return all(
-        abs(loop.moves.get(n, 2)) < 2 and not analysis.doubted(op, loop.facts, loop.dimensions) for n, op in loads
-    )
+    return all(abs(loop.moves.get(n, 2)) < 2 and not analysis.doubted(op, loop.facts) for n, op in loads)
 
 
 # --- Windows alone ---

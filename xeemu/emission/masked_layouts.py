@@ -17,20 +17,18 @@ from xeemu.ir.table import Kind
 from xeemu.knowledge import addressing
 from xeemu.knowledge.addressing import Elements
 from xeemu.knowledge.analysis import Facts, fact
-from xeemu.language.geometry import Geometry
 
 
-def of_load(op: Op, facts: Facts, dimensions: int, apart: bool) -> Masked | None:
+def of_load(op: Op, facts: Facts, apart: bool) -> Masked | None:
     """How the result of a load may be held; None if its mask leaves in all elements, or is not known.
 
     Args:
       op: the load.
       facts: what is known of its operands.
-      dimensions: of the launch.
       apart: whether the other elements had better be computed apart.
     """
     mask = ops.mask(op)
-    form = None if mask is None else facts.value(mask, dimensions).form
+    form = None if mask is None else facts.value(mask).form
     if form is None or not form.constant:
         return None
     elements = addressing.left_in(op.attributes["access"].shape, form)
@@ -48,14 +46,13 @@ def of_elementwise(operands: Iterable[Layout]) -> Masked | None:
     return Masked(given[0].elements, apart=all(layout.apart for layout in given))
 
 
-def of_movement(op: Op, operand: Layout, facts: Facts, dimensions: int, apart: bool) -> Masked | None:
+def of_movement(op: Op, operand: Layout, facts: Facts, apart: bool) -> Masked | None:
     """How the result of an operation that moves elements may be held: one in another shape, or with a number around it.
 
     Args:
       op: the operation.
       operand: how the first operand is held.
       facts: what is known of the operands.
-      dimensions: of the launch.
       apart: whether others around the elements had better be apart from them.
     """
     shape = op.results[0].shape
@@ -68,7 +65,7 @@ def of_movement(op: Op, operand: Layout, facts: Facts, dimensions: int, apart: b
     elements = Elements(shape, low + (between + 1) * np.arange(part.size))
     if min(low, high) < 0 or elements.all or not elements.count:
         return None
-    return Masked(elements, apart=apart and not between and not facts.value(fill, dimensions).varying)
+    return Masked(elements, apart=apart and not between and not facts.value(fill).varying)
 
 
 @fact
@@ -122,20 +119,19 @@ class Needs:
         return dataclasses.replace(layout, whole=watched or whole)
 
 
-def needs(body: Region, facts: Facts, geometry: Geometry, possible: Mapping[Value, Masked]) -> Needs:
+def needs(body: Region, facts: Facts, possible: Mapping[Value, Masked]) -> Needs:
     """What is needed of the values of a (sub)program.
 
     Args:
       body: the program.
       facts: its analysis.
-      geometry: the sizes of the launch.
       possible: the values that may be held so, and how.
     """
     outputs, waited = _values(body.outputs), hazards.of_body(body, facts).waits.values()
     found = Needs(set(outputs), set(outputs).union(*waited))
     for op in reversed(body.ops):
         if op.name in ops.ACCESSES:
-            _of_access(op, facts, len(geometry.group_range), possible, found)
+            _of_access(op, facts, possible, found)
         elif not op.regions and not possible.keys().isdisjoint(op.results):
             _of_possible(op, possible, found)
         elif op.operands and (first := op.operands[0]) in possible and takes_chosen(op, possible[first]):
@@ -147,10 +143,10 @@ def needs(body: Region, facts: Facts, geometry: Geometry, possible: Mapping[Valu
     return found
 
 
-def _of_access(op: Op, facts: Facts, dimensions: int, possible: Mapping[Value, Masked], found: Needs) -> None:
+def _of_access(op: Op, facts: Facts, possible: Mapping[Value, Masked], found: Needs) -> None:
     """Its mask, and what a load gives for those left out, are taken whole; of all else the elements of the access."""
     access, mask = op.attributes["access"], ops.mask(op)
-    elements = addressing.left_in(access.shape, None if mask is None else facts.value(mask, dimensions).form)
+    elements = addressing.left_in(access.shape, None if mask is None else facts.value(mask).form)
     last = len(op.operands) - (0 if not access.masked else 2 if ops.operation(op) == "load" else 1)
     for value in op.operands[1:last]:
         if value in possible:

@@ -32,14 +32,14 @@ class Reference:
         return self.address.elements
 
     @classmethod
-    def of_op(cls, op: Op, storage: Storage, facts: Facts, dimensions: int) -> "Reference":
+    def of_op(cls, op: Op, storage: Storage, facts: Facts) -> "Reference":
         """That of an access of the program as it is analysed, of which all groups execute it."""
         mask, result, view = ops.mask(op), op.results[0], op.attributes["access"].view
-        form = None if mask is None else facts.value(mask, dimensions).form
+        form = None if mask is None else facts.value(mask).form
         masked = mask is not None and (form is None or not form.constant)
         varying = ops.operation(op) != "load" or facts.values[result].varying
         storage = storage if view is None else storage.seen(view)
-        return cls(storage, addressing.foreseen(op, facts, dimensions, storage.copies), masked, varying)
+        return cls(storage, addressing.foreseen(op, facts, storage.copies), masked, varying)
 
     @property
     def is_empty(self) -> bool:

@@ -48,7 +48,7 @@ def _rows_of_store(op: Op, facts: Facts, chunk: Chunk, storage: Storage) -> tupl
       chunk: the work-groups.
       storage: of the memory.
     """
-    reference = Reference.of_op(op, dataclasses.replace(storage, alone=True), facts, len(chunk.geometry.group_range))
+    reference = Reference.of_op(op, dataclasses.replace(storage, alone=True), facts)
     if reference.masked or reference.is_empty or not reference.address.proved:
         return None
     window = strided_windows.of_reference(reference, chunk)

@@ -19,23 +19,23 @@ def of_load(op: Op, facts: Facts, block: tuple[int, ...]) -> Sharing | None:
       facts: what is known of its operands.
       block: the groups along each dimension.
     """
-    result, memory, dimensions = facts.values[op.results[0]], facts.values[op.operands[0]], len(block)
+    result, memory = facts.values[op.results[0]], facts.values[op.operands[0]]
     held_once = memory.space == "global" or memory.group_invariant
-    if not (held_once and result.varying and result.form is None and _loads_all(op, facts, dimensions)):
+    if not (held_once and result.varying and result.form is None and _loads_all(op, facts)):
         return None
-    forms = [facts.value(a, dimensions).form for a in ops.indices(op)]
+    forms = [facts.value(a).form for a in ops.indices(op)]
     steps = [form.steps for form in forms if form is not None]
     if not steps or len(steps) < len(forms):
         return None
     return Sharing.of(block, [any(of_index) for of_index in zip(*steps, strict=True)])
 
 
-def _loads_all(op: Op, facts: Facts, dimensions: int) -> bool:
+def _loads_all(op: Op, facts: Facts) -> bool:
     """Whether no mask leaves an element out of a load."""
     access, mask = op.attributes["access"], ops.mask(op)
     if mask is None or access.bounded:
         return True
-    form = facts.value(mask, dimensions).form
+    form = facts.value(mask).form
     return form is not None and form.constant and addressing.left_in(access.shape, form).all
 
 

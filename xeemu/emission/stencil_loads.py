@@ -44,7 +44,7 @@ class StencilLoad:
         return self.found[0]
 
 
-def of_body(body: Region, facts: Facts, dimensions: int) -> Mapping[int, StencilLoad]:
+def of_body(body: Region, facts: Facts) -> Mapping[int, StencilLoad]:
     """For the numbers of loads of a (sub)program that have neighbours, what these are.
 
     They are loads from one version of a global memory that may be out of bounds.
@@ -52,27 +52,26 @@ def of_body(body: Region, facts: Facts, dimensions: int) -> Mapping[int, Stencil
     Args:
       body: the program.
       facts: its analysis.
-      dimensions: of the launch.
     """
     alike = collections.defaultdict[Hashable, list[tuple[int, tuple[int, ...]]]](list)
     for number, op in enumerate(body.ops):
-        if (found := _placed(op, facts, dimensions)) is not None:
+        if (found := _placed(op, facts)) is not None:
             key, place = found
             # Its dtype is the memory's; 0.0 is not -0.0.
             is_bounded, other = op.attributes["access"].bounded, ops.other(op)
             missing = other.array.tobytes() if is_bounded and other else None
             alike[key, missing].append((number, place))
     several = [group for group in alike.values() if len(group) > 1]
-    return {number: one for group in several for number, one in _together(group, body, facts, dimensions).items()}
+    return {number: one for group in several for number, one in _together(group, body, facts).items()}
 
 
-def _placed(op: Op, facts: Facts, dimensions: int) -> tuple[Hashable, tuple[int, ...]] | None:
+def _placed(op: Op, facts: Facts) -> tuple[Hashable, tuple[int, ...]] | None:
     """What loads at constant distances from each other have in common, and where the first element of one is."""
     if op.name != ops.LOAD or facts.values[op.operands[0]].space != "global":
         return None
-    if not analysis.doubted(op, facts, dimensions):
+    if not analysis.doubted(op, facts):
         return None
-    address = addressing.foreseen(op, facts, dimensions)
+    address = addressing.foreseen(op, facts)
     where, known = address.elements, [c.form for c in address.components if not c.form.based]
     if not known or len(known) < len(address.shape) or not where.count:
         return None
@@ -85,14 +84,12 @@ def _shape(form: Form) -> Hashable:
     return form.steps, (form.pattern - form.pattern[0]).tobytes()
 
 
-def _together(
-    group: Sequence[tuple[int, tuple[int, ...]]], body: Region, facts: Facts, dimensions: int
-) -> Mapping[int, StencilLoad]:
+def _together(group: Sequence[tuple[int, tuple[int, ...]]], body: Region, facts: Facts) -> Mapping[int, StencilLoad]:
     """Loads of a group as neighbours, by number; none if it is not known how far one of them reaches."""
     places = np.asarray([place for _, place in group])
     least, found = places.min(axis=0), list[jax.Array]()
     spread = tuple((places.max(axis=0) - least).tolist())
-    each = [[facts.value(a, dimensions).interval for a in ops.indices(body.ops[n])] for n, _ in group]
+    each = [[facts.value(a).interval for a in ops.indices(body.ops[n])] for n, _ in group]
     bounds = [[i for i in intervals if i is not None] for intervals in zip(*each, strict=True)]
     if any(len(known) < len(group) for known in bounds):
         return {}

@@ -33,7 +33,7 @@ def _branches(number: int, op: Op, loop: CountedLoop) -> bool:
     """Whether a load finds out in each iteration whether it is within bounds."""
     if op.name != ops.LOAD or number in loop.moves:
         return False
-    return loop.facts.values[op.results[0]].varying and analysis.doubted(op, loop.facts, loop.dimensions) > 0
+    return loop.facts.values[op.results[0]].varying and analysis.doubted(op, loop.facts) > 0
 
 
 def _streams(op: Op, loop: CountedLoop) -> bool:
@@ -48,7 +48,7 @@ def _is_slice(op: Op, loop: CountedLoop) -> bool:
     """Whether a load reads one uniform element, or a lattice of them."""
     if not loop.facts.values[op.results[0]].varying:
         return True
-    address = addressing.foreseen(op, loop.facts, loop.dimensions)
+    address = addressing.foreseen(op, loop.facts)
     if address.form is None or not address.elements.count:
         return False
     lattice = lattices.of_pattern(address.form.pattern)

@@ -33,7 +33,7 @@ def results(emitter: Emitter, applied: Applied, loop: While) -> list[Item]:
     carries = applied.operands[len(applied.op.seen) :]
     emitted = _Emitted(emitter, applied, loop, loop_carries.of_loop(loop.body, inner, carries, applied.layouts))
     limit = context.observer.limit(applied.facts, applied.number)
-    known = WhileLoop(loop, predicate, context.dimensions, context.observer.watches, limit)
+    known = WhileLoop(loop, predicate, context.observer.watches, limit)
     match while_plans.of_loop(known):
         case TopTested(None):
             last, exceeded = emitted.top_tested(), None

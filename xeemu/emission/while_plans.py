@@ -16,14 +16,12 @@ class WhileLoop:
     Attributes:
       loop: what it says.
       predicate: what is known of its predicate.
-      dimensions: of the nd-range.
       watched: whether somebody is told of what it does.
       limit: the most iterations that it may have; None if they are not counted.
     """
 
     loop: While
     predicate: Facts
-    dimensions: int
     watched: bool
     limit: int | None
 
@@ -60,7 +58,7 @@ def of_loop(loop: WhileLoop) -> WhilePlan:
 
     JAX's predicate can leave no trace in what an observer carries, so that the body tests where the predicate may.
     """
-    divergent = loop.predicate.value(loop.loop.predicate.outputs[0], loop.dimensions).varying
+    divergent = loop.predicate.value(loop.loop.predicate.outputs[0]).varying
     traced = loop.watched or (loop.limit is not None and _holds_loops(loop.loop))
     return BottomTested(divergent, loop.limit) if divergent or traced else TopTested(loop.limit)
 

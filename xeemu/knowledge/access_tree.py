@@ -92,7 +92,7 @@ class Operation:
         """Whether it is an atomic addition of the constant 1, also to a compiler, whose old value is not used."""
         if self.name != "add" or self.fetches:
             return False
-        added = self.node.facts.value(self.op.operands[1 + self.access.rank], len(self.place.memory.shape)).form
+        added = self.node.facts.value(self.op.operands[1 + self.access.rank]).form
         return added is not None and added.constant and bool((added.pattern == 1).all())
 
 

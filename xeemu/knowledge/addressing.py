@@ -173,18 +173,17 @@ def of_index(shape: tuple[int, ...], copies: int, indices: Sequence[Index], elem
     return Address(shape, elements, dtype, safe, form, components, _interval(shape, indices), exact)
 
 
-def foreseen(op: Op, facts: Facts, dimensions: int, copies: int = 1) -> Address:
+def foreseen(op: Op, facts: Facts, copies: int = 1) -> Address:
     """The address of an access, as its operation and the analysis have it.
 
     Args:
       op: the access.
       facts: what is known of its operands.
-      dimensions: of the launch.
       copies: of the memory, that lie in one array.
     """
     mask, shape = ops.mask(op), ops.seen_shape(op)
-    elements = left_in(op.attributes["access"].shape, None if mask is None else facts.value(mask, dimensions).form)
-    indices = [_index(facts.value(a, dimensions), a.dtype) for a in ops.indices(op)]
+    elements = left_in(op.attributes["access"].shape, None if mask is None else facts.value(mask).form)
+    indices = [_index(facts.value(a), a.dtype) for a in ops.indices(op)]
     return of_index(shape, copies, indices, elements)
 
 

@@ -15,6 +15,7 @@ from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import forms, intervals
 from xeemu.knowledge.forms import BaseRule, Form
 from xeemu.knowledge.intervals import Interval
+from xeemu.language.geometry import Geometry
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -64,6 +65,7 @@ class Facts:
     """The analysis of one (sub)program on one call path.
 
     Attributes:
+      geometry: the sizes of the launch.
       values: what is known of each value.
       bases: for a value with a form, how its base comes from the bases of its operation's operands; a value that
         is missing is its own base.
@@ -74,6 +76,7 @@ class Facts:
       constants: what is known of the arrays that were met so far.
     """
 
+    geometry: Geometry
     values: dict[Value, Known] = dataclasses.field(default_factory=dict)
     bases: dict[Value, BaseRule] = dataclasses.field(default_factory=dict)
     inner: dict[int, tuple["Facts", ...]] = dataclasses.field(default_factory=dict)
@@ -81,14 +84,19 @@ class Facts:
     found: dict[Any, Any] = dataclasses.field(default_factory=dict, repr=False)
     constants: dict[Constant, Known] = dataclasses.field(default_factory=dict)
 
-    def value(self, value: Value, dimensions: int) -> Known:
-        """What is known of a value, in a launch of so many dimensions."""
+    @property
+    def dimensions(self) -> int:
+        """Of the nd-range."""
+        return len(self.geometry.group_range)
+
+    def value(self, value: Value) -> Known:
+        """What is known of a value, or of a constant."""
         if not isinstance(value, Constant):
             return self.values[value]
         if value.is_literal and not value.shape:
-            return of_number(value.array.item(), value.dtype, dimensions)
+            return of_number(value.array.item(), value.dtype, self.dimensions)
         if value not in self.constants:
-            self.constants[value] = of_array(value.array, dimensions)
+            self.constants[value] = of_array(value.array, self.dimensions)
         return self.constants[value]
 
     def adopt(self, number: int, op: Op, other: "Facts") -> None:
@@ -104,12 +112,12 @@ class Facts:
         """The bodies of an operation, with their facts."""
         return list(zip(op.regions, self.inner.get(number, ()), strict=True))
 
-    def carried_out(self, number: int, op: Op, dimensions: int) -> list[tuple[Region, "Facts"]]:
+    def carried_out(self, number: int, op: Op) -> list[tuple[Region, "Facts"]]:
         """The same, of branches only the one that all groups take, if that is known."""
         inner = self.within(number, op)
         if not isinstance(control.of(op), control.Cond):
             return inner
-        only = self.value(op.operands[0], dimensions).only
+        only = self.value(op.operands[0]).only
         return inner if only is None else [inner[min(max(only, 0), len(inner) - 1)]]
 
 
@@ -138,35 +146,35 @@ def bodies(body: Region, facts: Facts) -> Iterator[tuple[Region, Facts]]:
             yield from bodies(inner, inner_facts)
 
 
-def executed(body: Region, facts: Facts, dimensions: int) -> Iterator[tuple[Region, Facts]]:
+def executed(body: Region, facts: Facts) -> Iterator[tuple[Region, Facts]]:
     """The same, but for branches that no group takes."""
     yield body, facts
     for number, op in enumerate(body.ops):
-        for part in facts.carried_out(number, op, dimensions):
-            yield from executed(*part, dimensions)
+        for part in facts.carried_out(number, op):
+            yield from executed(*part)
 
 
-def undecided(body: Region, facts: Facts, dimensions: int) -> int:
+def undecided(body: Region, facts: Facts) -> int:
     """How much is left to find out when a (sub)program and its inner ones run.
 
     Components of indices that are not proved to be within bounds, and branches that only some groups may take.
     """
     accesses = ((op, known) for inner, known in bodies(body, facts) for op in inner.ops if op.name in ops.ACCESSES)
-    return branches(body, facts, dimensions) + sum(doubted(op, known, dimensions) for op, known in accesses)
+    return branches(body, facts) + sum(doubted(op, known) for op, known in accesses)
 
 
-def branches(body: Region, facts: Facts, dimensions: int) -> int:
+def branches(body: Region, facts: Facts) -> int:
     """The number of branches of a (sub)program and its inner ones that only some groups may take."""
     found = 0
     for inner, known in bodies(body, facts):
         for op in inner.ops:
-            chosen = known.value(op.operands[0], dimensions) if isinstance(control.of(op), control.Cond) else None
+            chosen = known.value(op.operands[0]) if isinstance(control.of(op), control.Cond) else None
             if chosen is not None and chosen.varying and chosen.only is None:
                 found += len(op.regions)
     return found
 
 
-def doubted(op: Op, facts: Facts, dimensions: int) -> int:
+def doubted(op: Op, facts: Facts) -> int:
     """How many components of an access's index are not proved to be within bounds."""
     each = zip(ops.indices(op), ops.seen_shape(op), strict=True)
-    return sum(not intervals.within(facts.value(a, dimensions).interval, (0, n - 1)) for a, n in each)
+    return sum(not intervals.within(facts.value(a).interval, (0, n - 1)) for a, n in each)

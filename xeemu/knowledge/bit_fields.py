@@ -52,12 +52,10 @@ class Reader:
     Attributes:
       body: the program.
       facts: its analysis.
-      dimensions: of the nd-range.
     """
 
     body: Region
     facts: Facts
-    dimensions: int
 
     def fields(self, value: Value) -> Iterator[Field]:
         """An integer as a field of itself, of the value that it is computed from, and so on."""
@@ -71,11 +69,11 @@ class Reader:
 
     def known(self, value: Value) -> np.ndarray | None:
         """What is known before the program runs: int64."""
-        form = self.facts.value(value, self.dimensions).form
+        form = self.facts.value(value).form
         return form.pattern if form is not None and form.constant else None
 
     def interval(self, value: Value) -> Interval | None:
-        return self.facts.value(value, self.dimensions).interval
+        return self.facts.value(value).interval
 
     def _single(self, value: Value) -> int | None:
         pattern = self.known(value)
@@ -100,7 +98,7 @@ class Reader:
     def _part_of_call(self, op: Op, value: Value) -> Field | None:
         """Which field of an operand the result of a function is."""
         ((body, facts),) = self.facts.within(self.body.ops.index(op), op)
-        inner = Reader(body, facts, self.dimensions)
+        inner = Reader(body, facts)
         given = dict(zip(body.inputs, op.operands, strict=True))
         fields = inner.fields(body.outputs[list(op.results).index(value)])
         found = next((f for f in fields if f.value in given), None)

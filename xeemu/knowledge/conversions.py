@@ -101,11 +101,11 @@ class _Check:
                 continue
             if value.dtype == dtype or not self._may_lose(facts, value, genuine, dtype):
                 continue
-            name = self._names[facts.value(op.operands[0], 0)]
+            name = self._names[facts.value(op.operands[0])]
             raise source.kernel_error(operands.lossy(value.dtype, dtype, name), source.of_op(op))
 
     def _may_lose(self, facts: Facts, value: Value, genuine: bool, dtype: np.dtype) -> bool:
-        interval = facts.value(value, len(self._program.geometry.group_range)).interval
+        interval = facts.value(value).interval
         if intervals.within(interval, intervals.of_dtype(dtype)) and interval != intervals.of_dtype(value.dtype):
             return False
         return genuine or value.dtype.itemsize < _WIDE

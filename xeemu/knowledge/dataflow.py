@@ -64,12 +64,12 @@ class _Dataflow:
 
     def body(self, body: Region, inputs: Sequence[Known], before: Facts | None = None) -> Facts:
         """The facts of a (sub)program; `before` are those for other inputs, of which some hold for these too."""
-        facts = Facts()
+        facts = Facts(self.geometry)
         facts.values |= dict(zip(body.taken, inputs, strict=True))
         if before is not None:
             facts.constants |= before.constants
         for number, op in enumerate(body.ops):
-            operands = [facts.value(a, self.dimensions) for a in op.used]
+            operands = [facts.value(a) for a in op.used]
             if before is not None and self._is_same(operands, before, op):
                 facts.adopt(number, op, before)
             else:
@@ -79,10 +79,10 @@ class _Dataflow:
 
     def _is_same(self, operands: Sequence[Known], before: Facts, op: Op) -> bool:
         """Whether an operation had the very same operands in another analysis."""
-        return all(o is before.value(a, self.dimensions) for o, a in zip(operands, op.used, strict=True))
+        return all(o is before.value(a) for o, a in zip(operands, op.used, strict=True))
 
     def outputs(self, body: Region, facts: Facts) -> list[Known]:
-        return [facts.value(a, self.dimensions) for a in body.outputs]
+        return [facts.value(a) for a in body.outputs]
 
     def _op(self, facts: Facts, number: int, op: Op, operands: list[Known], body: Region) -> list[Known]:
         if op.name in ops.LANGUAGE:
@@ -103,7 +103,7 @@ class _Dataflow:
 
     def _rounded_down(self, facts: Facts, body: Region, op: Op, result: Known) -> Known:
         """What a choice gives, of which more is known where it rounds down a quotient that needs no rounding."""
-        division = floor_division.natural(op.results[0], body.made, lambda v: facts.value(v, self.dimensions).interval)
+        division = floor_division.natural(op.results[0], body.made, lambda v: facts.value(v).interval)
         if division is None:
             return result
         return dataclasses.replace(result, interval=facts.values[division.results[0]].interval)

@@ -158,7 +158,7 @@ def _parted(analysed: Analysed, options: Options, cut: Cut) -> Cut:
     count = analysis.branches if single else analysis.undecided
 
     def left(facts: Facts) -> int:
-        return count(program.body, facts, len(others) + 1)
+        return count(program.body, facts)
 
     before = left(analysed.task.facts)
     if not before and not ragged:

@@ -153,7 +153,7 @@ def _whole(prepared: Prepared) -> Prepared | None:
         return None
     if cut.inner is not None:
         task = cut.inner.task
-    fused = working_set.is_straight(task.program.body, task.facts, len(task.program.geometry.group_range))
+    fused = working_set.is_straight(task.program.body, task.facts)
     return dataclasses.replace(prepared, chosen=cut.whole) if fused else None
 
 

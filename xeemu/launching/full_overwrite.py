@@ -22,32 +22,31 @@ def overwritten(program: Program, facts: Facts) -> frozenset[int]:
 
 def _fills(program: Program, facts: Facts, number: int) -> bool:
     """Whether plain stores, and nothing else, use a memory, and store to each of its elements."""
-    numbers, geometry, body = program.uses(number), program.geometry, program.body
-    stores = [body.ops[n] for n in numbers]
-    if not all(store.name == ops.STORE and _is_known(ops.mask(store), facts, geometry) for store in stores):
+    stores = [program.body.ops[n] for n in program.uses(number)]
+    if not all(store.name == ops.STORE and _is_known(ops.mask(store), facts) for store in stores):
         return False
-    if len(stores) == 1 and _has_each_id(stores[0], facts, geometry):
+    if len(stores) == 1 and _has_each_id(stores[0], facts):
         return True
-    return bool(stores) and not geometry.ragged and _fill_together(stores, facts, geometry)
+    return bool(stores) and not program.geometry.ragged and _fill_together(stores, facts)
 
 
-def _is_known(mask: Value | None, facts: Facts, geometry: Geometry) -> bool:
+def _is_known(mask: Value | None, facts: Facts) -> bool:
     """Whether it is known before the program runs which elements a store takes."""
     if mask is None:
         return True
-    form = facts.value(mask, _dimensions(geometry)).form
+    form = facts.value(mask).form
     return form is not None and form.constant
 
 
-def _has_each_id(store: Op, facts: Facts, geometry: Geometry) -> bool:
+def _has_each_id(store: Op, facts: Facts) -> bool:
     """Whether each component of the index is the global id of another dimension, with an item for each element."""
-    shape, dimensions = ops.seen_shape(store), _dimensions(geometry)
-    elements = addressing.foreseen(store, facts, dimensions).elements
-    if elements.shape != geometry.local_range or not elements.all or len(shape) != dimensions:
+    shape, geometry = ops.seen_shape(store), facts.geometry
+    elements = addressing.foreseen(store, facts).elements
+    if elements.shape != geometry.local_range or not elements.all or len(shape) != facts.dimensions:
         return False
-    left = list(range(dimensions))
+    left = list(range(facts.dimensions))
     for index, size in zip(ops.indices(store), shape, strict=True):
-        form = facts.value(index, dimensions).form
+        form = facts.value(index).form
         of = [d for d in left if geometry.global_range[d] >= size and _is_id(form, d, geometry)]
         if not of:
             return False
@@ -67,24 +66,19 @@ def _is_id(form: Form | None, dimension: int, geometry: Geometry) -> bool:
     return np.array_equal(np.broadcast_to(form.pattern, local), np.broadcast_to(ids, local))
 
 
-def _fill_together(stores: Sequence[Op], facts: Facts, geometry: Geometry) -> bool:
+def _fill_together(stores: Sequence[Op], facts: Facts) -> bool:
     """Whether the elements of all groups are different ones of a memory, and as many as it has."""
-    found = [_inside(store, facts, geometry) for store in stores]
+    found = [_inside(store, facts) for store in stores]
     forms = [form for form in found if form is not None and not form.based]
     if len(forms) < len(found) or any(form.steps != forms[0].steps for form in forms):
         return False
     pattern = np.sort(np.concatenate([form.pattern for form in forms]))
-    exact = 0 < len(pattern) * geometry.groups == stores[0].operands[0].size
-    return exact and injectivity.of_groups(pattern, forms[0].steps, geometry)
+    exact = 0 < len(pattern) * facts.geometry.groups == stores[0].operands[0].size
+    return exact and injectivity.of_groups(pattern, forms[0].steps, facts.geometry)
 
 
-def _inside(store: Op, facts: Facts, geometry: Geometry) -> Form | None:
+def _inside(store: Op, facts: Facts) -> Form | None:
     """The linear index of a store's elements; None if it is not known, or some might be out of bounds."""
-    dimensions, shape = _dimensions(geometry), ops.seen_shape(store)
-    found = [facts.value(a, dimensions).interval for a in ops.indices(store)]
+    found, shape = [facts.value(a).interval for a in ops.indices(store)], ops.seen_shape(store)
     inside = all(intervals.within(i, (0, n - 1)) for i, n in zip(found, shape, strict=True))
-    return addressing.foreseen(store, facts, dimensions).form if inside else None
-
-
-def _dimensions(geometry: Geometry) -> int:
-    return len(geometry.group_range)
+    return addressing.foreseen(store, facts).form if inside else None

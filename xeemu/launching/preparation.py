@@ -254,9 +254,8 @@ class Prepared:
     @functools.cached_property
     def _transposes(self) -> bool:
         """Whether a launch as a whole had better transpose late (see `transpose_sinking`)."""
-        task, dimensions = self.analysed.task, len(self.program.geometry.group_range)
-        body, facts = task.program.body, task.facts
-        return working_set.is_straight(body, facts, dimensions) and working_set.transposes(body, facts, dimensions)
+        body, facts = self.analysed.task.program.body, self.analysed.task.facts
+        return working_set.is_straight(body, facts) and working_set.transposes(body, facts)
 
     def _task(self, chunk: Chunk, left: int) -> tuple[Task, Chunk]:
         """What a chunk carries out that nobody watches, and what more is known of the chunk then."""

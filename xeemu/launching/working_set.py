@@ -38,7 +38,7 @@ def _allocated_bytes(program: Program, facts: Facts) -> int:
     return found
 
 
-def is_straight(body: Region, facts: Facts, dimensions: int) -> bool:
+def is_straight(body: Region, facts: Facts) -> bool:
     """Whether a (sub)program has values that a compiler can fuse, and nothing else.
 
     It has neither loops nor branches but for what is the same in all groups, gives no old values of atomic operations,
@@ -48,7 +48,7 @@ def is_straight(body: Region, facts: Facts, dimensions: int) -> bool:
     for op in body.ops:
         if all(_is_common(facts.values[v]) for v in op.results):
             continue
-        if op.regions or (op.name in ops.ACCESSES and not _is_fused(op, facts, dimensions)):
+        if op.regions or (op.name in ops.ACCESSES and not _is_fused(op, facts)):
             return False
     return True
 
@@ -58,24 +58,24 @@ def _is_common(known: Known) -> bool:
     return not known.varying and known.space != "global"
 
 
-def _is_fused(op: Op, facts: Facts, dimensions: int) -> bool:
+def _is_fused(op: Op, facts: Facts) -> bool:
     """Whether an access is one that compilers fuse with what computes its operands or uses its result."""
     known = addressing.is_formed(op, facts)
     if ops.operation(op) != "load":
         return known and not op.attributes.get("fetch")
-    return not known or not analysis.doubted(op, facts, dimensions)
+    return not known or not analysis.doubted(op, facts)
 
 
-def transposes(body: Region, facts: Facts, dimensions: int) -> bool:
+def transposes(body: Region, facts: Facts) -> bool:
     """Whether a (sub)program without loops and branches accesses a global memory along other axes than its groups'."""
     accesses = (op for op in body.ops if op.name in ops.ACCESSES)
     of_global = (op for op in accesses if facts.values[op.operands[0]].space == "global")
-    return any(_is_transposed(op, facts, dimensions) for op in of_global)
+    return any(_is_transposed(op, facts) for op in of_global)
 
 
-def _is_transposed(op: Op, facts: Facts, dimensions: int) -> bool:
+def _is_transposed(op: Op, facts: Facts) -> bool:
     """Whether a memory has what a later dimension of the group range is for further apart than an earlier one's."""
-    form = addressing.foreseen(op, facts, dimensions).form
+    form = addressing.foreseen(op, facts).form
     steps = [abs(step) for step in form.steps if step] if form is not None else []
     return steps != sorted(steps, reverse=True)
 
@@ -91,10 +91,6 @@ class _Blocks:
 
     geometry: Geometry
     iterations: int
-
-    @property
-    def dimensions(self) -> int:
-        return len(self.geometry.group_range)
 
     def bytes(self, op: Op, facts: Facts, alive: int) -> int:
         """What a loop takes, of which one iteration keeps so many bytes alive."""
@@ -117,7 +113,7 @@ def _live_bytes(body: Region, facts: Facts, blocks: _Blocks) -> int:
         dying[number].append(value)
     most = alive = sum(_bytes(v, facts) for v in body.taken if v in last_use)
     for number, op in enumerate(body.ops):
-        inner = facts.carried_out(number, op, blocks.dimensions)
+        inner = facts.carried_out(number, op)
         inside = max((blocks.bytes(op, p, _live_bytes(b, p, blocks)) for b, p in inner), default=0)
         alive += sum(_bytes(v, facts) for v in op.results if v not in fused)
         most = max(most, alive + inside)

@@ -30,11 +30,6 @@ class Analyses:
         shared = group_invariant_memory.analyse(self.program, self.rows)
         return shared or dataflow.analyse(self.program, self.rows)
 
-    @property
-    def dimensions(self) -> int:
-        """Of the nd-range."""
-        return len(self.program.geometry.group_range)
-
     @functools.cached_property
     def by_region(self) -> dict[Region, Facts]:
         """The facts of each region of a program without calls."""
@@ -49,4 +44,4 @@ class Analyses:
 
         All versions of a memory have one and the same `Known`.
         """
-        return self._values[value] if value in self._values else self.facts.value(value, self.dimensions)
+        return self._values[value] if value in self._values else self.facts.value(value)

@@ -22,7 +22,6 @@ from xeemu.ir.rewriting import Rewriter, rewritten
 from xeemu.knowledge import addressing
 from xeemu.knowledge.addressing import Elements
 from xeemu.knowledge.analysis import Facts, Known
-from xeemu.language.geometry import Geometry
 from xeemu.language.program import Program
 from xeemu.passes import elements, eliminate_dead_code
 from xeemu.passes.analyses import Analyses
@@ -85,13 +84,13 @@ class _Part:
 
 def _of_region(region: Region, analyses: Analyses) -> dict[Op, _Part]:
     """The loads of a region that take what a store there has left, if nothing needs the memory after that store."""
-    facts, geometry = analyses.by_region[region], analyses.program.geometry
+    facts = analyses.by_region[region]
     histories = collections.defaultdict[Known, _History](_History)
     for op in region.ops:
         memories = {facts.values[value] for value in op.used if not isinstance(value, Constant)}
         for memory in memories:
             if memory.space in _SPACES and op.name not in ops.ORDERING:
-                histories[memory].follow(op, _access(op, facts, geometry) if op.name in _KNOWN else None)
+                histories[memory].follow(op, _access(op, facts) if op.name in _KNOWN else None)
     return {part.load.op: part for history in histories.values() for part in history.forwarded()}
 
 
@@ -139,13 +138,13 @@ class _History:
         return [part for store, parts in self.parts.items() if store not in self.needed for part in parts]
 
 
-def _access(op: Op, facts: Facts, geometry: Geometry) -> _Access | None:
+def _access(op: Op, facts: Facts) -> _Access | None:
     """A load or a store of local or private memory, if no group, loop or argument decides on its elements."""
-    dimensions, mask = len(geometry.group_range), ops.mask(op)
-    condition = None if mask is None else facts.value(mask, dimensions).form
+    geometry, mask = facts.geometry, ops.mask(op)
+    condition = None if mask is None else facts.value(mask).form
     if mask is not None and (condition is None or not condition.constant):
         return None
-    address = addressing.foreseen(op, facts, dimensions)
+    address = addressing.foreseen(op, facts)
     form, where = address.form, address.elements
     if not address.proved or form is None or not form.constant:
         return None

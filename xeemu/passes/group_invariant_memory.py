@@ -35,11 +35,11 @@ def analyse(program: Program, rows: range | None = None) -> Facts | None:
 
 def _differing(program: Program, facts: Facts) -> frozenset[Value]:
     """The local memories to which not all groups do the same, by what allocates them."""
-    dimensions, memories, differing = len(program.geometry.group_range), dict[Known, Value](), set[Known]()
-    for op, inside, diverging in _operations(program.body, facts, dimensions):
+    memories, differing = dict[Known, Value](), set[Known]()
+    for op, inside, diverging in _operations(program.body, facts):
         if _allocates(op):
             memories[inside.values[op.results[0]]] = op.results[0]
-        if _differs(op, inside, diverging, dimensions):
+        if _differs(op, inside, diverging):
             differing.add(inside.values[op.operands[0]])
     return frozenset(memories[memory] for memory in differing if memory in memories)
 
@@ -48,27 +48,25 @@ def _allocates(op: Op) -> bool:
     return op.name == ops.ALLOCATE and op.attributes["space"] == "local"
 
 
-def _operations(
-    body: Region, facts: Facts, dimensions: int, diverging: bool = False
-) -> Iterator[tuple[Op, Facts, bool]]:
+def _operations(body: Region, facts: Facts, diverging: bool = False) -> Iterator[tuple[Op, Facts, bool]]:
     """The operations of a (sub)program and its inner ones, their facts, and whether only some groups may be there."""
     for number, op in enumerate(body.ops):
         yield op, facts, diverging
         inner = facts.within(number, op)
         match control.of(op):
             case control.Cond():
-                varying = facts.value(op.operands[0], dimensions).varying
+                varying = facts.value(op.operands[0]).varying
             case control.While(predicate=predicate):
-                varying = inner[0][1].value(predicate.outputs[0], dimensions).varying
+                varying = inner[0][1].value(predicate.outputs[0]).varying
             case _:
                 varying = False
         for part, facts_of_part in inner:
-            yield from _operations(part, facts_of_part, dimensions, diverging or varying)
+            yield from _operations(part, facts_of_part, diverging or varying)
 
 
-def _differs(op: Op, facts: Facts, diverging: bool, dimensions: int) -> bool:
+def _differs(op: Op, facts: Facts, diverging: bool) -> bool:
     """Whether it changes a memory, and not in all groups alike, or by an atomic operation."""
     if op.name not in ops.ACCESSES or op.name == ops.LOAD:
         return False
-    varying = any(facts.value(a, dimensions).varying for a in op.operands[1:])
+    varying = any(facts.value(a).varying for a in op.operands[1:])
     return diverging or varying or op.name != ops.STORE

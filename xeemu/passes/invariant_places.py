@@ -69,7 +69,7 @@ def of_loop(loop: Op, analyses: Analyses) -> dict[Known, Place]:
     for region in (inner for each in loop.regions for inner in _regions(each)):
         for op in region.ops:
             for memory in {analyses.known(value) for value in op.operands} & uses.keys():
-                uses[memory].add(op, analyses.by_region[region], numbers, analyses.dimensions)
+                uses[memory].add(op, analyses.by_region[region], numbers)
     places = {memory: use.place for memory, use in uses.items()}
     return {m: place for m, place in places.items() if place is not None and _is_sound(place, m, loop, analyses)}
 
@@ -94,15 +94,15 @@ class _Uses:
         """The only place that is accessed."""
         return next(iter(self._places.values())) if len(self._places) == 1 and not self._is_spoilt else None
 
-    def add(self, op: Op, facts: Facts, numbers: "_Invariants", dimensions: int) -> None:
+    def add(self, op: Op, facts: Facts, numbers: "_Invariants") -> None:
         """Adds an operation that uses the memory."""
         if op.regions or op.name in ops.ORDERING:
             return
         if op.name not in ops.ACCESSES or ops.operation(op) not in ("load", "store") or op.attributes.get("fetch"):
             self._is_spoilt = True
             return
-        index = tuple(facts.value(value, dimensions) for value in ops.indices(op))
-        address = addressing.foreseen(op, facts, dimensions)
+        index = tuple(facts.value(value) for value in ops.indices(op))
+        address = addressing.foreseen(op, facts)
         place = Place(op, address, index, any(map(numbers.is_deep, ops.indices(op))))
         key = _key(place, facts.values[op.operands[0]], numbers)
         before = self._places.get(key) if key is not None else None

@@ -180,11 +180,10 @@ class _Search:
 
     def _row(self, chain: Sequence[Op], facts: Facts) -> _Run | None:
         """The longest run that begins with the first and that one window holds; None if there is none."""
-        dimensions = self.analyses.dimensions
-        first = _address(chain[0], facts, dimensions)
+        first = _address(chain[0], facts)
         count, steps = 1, None
         for op, after in itertools.pairwise(chain[:_LONGEST]):
-            apart = _apart(op, after, facts, dimensions) if first is not None else None
+            apart = _apart(op, after, facts) if first is not None else None
             if apart is None or steps not in (None, apart):
                 break
             if not _is_window(chain[0], first, apart, count + 1):
@@ -228,16 +227,16 @@ def _is_alike(op: Op, other: Op) -> bool:
     return one == another and [i.dtype for i in ops.indices(op)] == [i.dtype for i in ops.indices(other)]
 
 
-def _address(op: Op, facts: Facts, dimensions: int) -> Address | None:
+def _address(op: Op, facts: Facts) -> Address | None:
     """Where an update lies, if that is known but for its group, and within bounds."""
-    address = addressing.foreseen(op, facts, dimensions)
+    address = addressing.foreseen(op, facts)
     known = address.proved and address.form is not None and not address.form.based
     return address if known and address.elements.count else None
 
 
-def _apart(op: Op, after: Op, facts: Facts, dimensions: int) -> tuple[int, ...] | None:
+def _apart(op: Op, after: Op, facts: Facts) -> tuple[int, ...] | None:
     """How much further one of two updates begins along each dimension, if they are alike but for that."""
-    first, second = (_address(each, facts, dimensions) for each in (op, after))
+    first, second = (_address(each, facts) for each in (op, after))
     if first is None or second is None or op.name != after.name or ops.operation(op) != ops.operation(after):
         return None
     if op.attributes["access"] != after.attributes["access"] or ops.mask(op) is not ops.mask(after):

@@ -76,7 +76,7 @@ def of_program(program: Program, facts: Facts, rows: range | None) -> tuple[Copy
 def _may_copy(program: Program, facts: Facts) -> bool:
     """Whether there is a local memory to which nothing is stored but what was loaded from global ones."""
     copied = dict[Known, bool]()
-    for body, known in analysis.executed(program.body, facts, len(program.geometry.group_range)):
+    for body, known in analysis.executed(program.body, facts):
         loaded = {op.results[0]: known.values[op.operands[0]] for op in body.ops if op.name == ops.LOAD}
         for op in body.ops:
             if op.name == ops.STORE or op.name == ops.ATOMIC:
