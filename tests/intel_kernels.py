@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 
 import intel_chains
 import intel_course
+import intel_hecbench
 import intel_lattice
 import intel_norms
 import jax.numpy as jnp
@@ -151,6 +152,41 @@ def _added_again(groups: int) -> Launch:
     return Launch(added_again, xe.NDRange(512 * groups, 512), arrays, {"times": 1000}, 12e3 * 2**17 * groups)
 
 
+# --- Copies of tinafengfun/intel-b60-microbench: elements of 1 to 8 bytes, and how many for each work-item ---
+
+
+@xe.kernel(sub_group_size=16)
+def copied_over(wg, source, out, *, times, bounded):
+    """Each work-item copies an element, and those as many further on as there are work-items."""
+    element = jnp.arange(source.shape[1])[None]
+
+    def step(k, out):
+        i = wg.global_id()[:, None] + k * wg.global_range()
+        there = i < source.shape[0] if bounded else None
+        return out.at[i, element].set(source.load((i, element), where=there), where=there)
+
+    return lax.fori_loop(0, times, step, out)
+
+
+# The elements by their names, and how often a work-item copies one where each buffer has 2**27 numbers.
+_COPIED = {
+    "float": ("float32", 1, 128),
+    "ushort": ("uint16", 1, 128),
+    "ushort4": ("uint16", 4, 32),
+    "two ushorts": ("uint32", 1, 64),
+    "uchar": ("uint8", 1, 0),
+    "uchar4": ("uint32", 1, 0),
+}
+
+
+def _copied_over(name: str, items: int, times: int = 0) -> Launch:
+    """In SYCL, unless the times are given: then the time of the host, and no bounds."""
+    dtype, width, in_sycl = _COPIED[name]
+    arrays = tuple(shape(dtype, items * (times or in_sycl), width) for _ in range(2))
+    static = {"times": times or in_sycl, "bounded": not times}
+    return Launch(copied_over, xe.NDRange(items, 256), arrays, static, 0.0, submitted=bool(times))
+
+
 # --- Local memory ---
 
 
@@ -216,6 +252,7 @@ LAUNCHES: Mapping[str, Callable[[], Launch]] = {
     **intel_lattice.LAUNCHES,
     **intel_course.LAUNCHES,
     **intel_norms.LAUNCHES,
+    **intel_hecbench.LAUNCHES,
     "coalesced read": lambda: _opencl_benchmark(coalesced_read),
     "coalesced write": lambda: _opencl_benchmark(coalesced_write),
     "misaligned read": lambda: _opencl_benchmark(misaligned_read),
@@ -224,6 +261,17 @@ LAUNCHES: Mapping[str, Callable[[], Launch]] = {
     **{f"stream {op}": lambda op=op: _stream(op) for op in ("copy", "scale", "add", "triad")},
     "babelstream copy": lambda: _stream("copy", "float64", 2**25, 32),
     "vector add": lambda: _vector_add(2**16),
+    **{f"scale of {n} MB": lambda n=n: _stream("scale", items=n * 2**18, local=1024) for n in (512, 1024)},
+    "triad of 1 MB": lambda: _stream("triad", items=2**18, local=1024),
+    **{
+        f"copy by {name}, 2**{n} items": lambda name=name, n=n: _copied_over(name, 2**n, 64)
+        for name in ("float", "ushort", "ushort4", "uchar", "uchar4")
+        for n in (16, 20)
+    },
+    **{
+        f"copy by {name}, in SYCL": lambda name=name: _copied_over(name, 2**20)
+        for name in ("float", "ushort", "ushort4", "two ushorts")
+    },
     "copied by items": lambda: _copied(copied_by_items),
     "copied by sub-groups": lambda: _copied(copied_by_sub_groups),
     **{

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import intel_kernels
 import numpy as np
+from intel_launches import Launch
 
 import xeemu as xe
 
@@ -27,9 +28,12 @@ class Outcome(NamedTuple):
     """A published measurement and its prediction.
 
     Attributes:
-      device, launch: a preset, and a name of `intel_kernels.LAUNCHES`.
+      device, launch: a preset, and a name of `intel_kernels.LAUNCHES`; several with ` + ` between, if one time was
+        published for all.
       published, unit, source: as it was published.
       used: whether a figure of the device, or of its generation, was set by it.
+      blind: the day on which it was entered before its prediction was known; empty of those before 2026-11-26, whose
+        source was chosen so but whose kernels and mechanisms have been worked on since.
       effect: what is in the number that xeemu does not model by design, since a compiler's choice of registers or the
         contents of memory decide it; empty if nothing is known to be.
       changes: figures of the machine in which it differs from the preset, as `field=number`, by semicolons.
@@ -45,6 +49,7 @@ class Outcome(NamedTuple):
     unit: str
     source: str
     used: bool
+    blind: str
     effect: str
     changes: str
     measured_us: float
@@ -65,6 +70,7 @@ class Ratio(NamedTuple):
     name: str
     source: str
     used: bool
+    blind: str
     effect: str
     measured: float
     predicted: float | None
@@ -78,6 +84,7 @@ _WIDTHS = (1, 2, 4, 8, 16)
 _OF_CLPEAK = ("fp32", "fp16", "int32")
 _ROWS = ((401408, 24, 1024, 32), (25216, 384, 256, 64), (2048, 1024, 1024, 256), (8192, 320, 256, 64))
 _MORE_ROWS = ((1605632, 128, 128, 32), (1, 1024, 1024, 256))
+_COPIED = ("ushort", "ushort4", "uchar", "uchar4")
 _LONG_ROWS = ("2 x 1310720", "512 x 401408", "128 x 9834496")
 
 # Which two launches of a source are compared: of what was published as one thing before and after a change, both;
@@ -99,6 +106,9 @@ _COMPARED = (
     *((f"mixbench {kind} 40", f"mixbench {kind} 192") for kind in _OF_CLPEAK),
     *((f"mixbench {kind} 192", "mixbench fp32 192") for kind in _OF_CLPEAK[1:]),
     *((f"lattice in {kind}", "lattice in FP32") for kind in ("FP16S", "FP16C")),
+    *((f"copy by {name}, 2**{n} items", f"copy by float, 2**{n} items") for n in (16, 20) for name in _COPIED),
+    *((f"copy by {name}, in SYCL", "copy by float, in SYCL") for name in ("ushort", "ushort4", "two ushorts")),
+    ("scale of 512 MB", "scale of 1024 MB"),
     *((f"layer norm {m} x {n} by {old}", f"layer norm {m} x {n} by {new}") for m, n, old, new in _ROWS + _MORE_ROWS),
     *(
         (f"layer norm {rows} in {kind}", f"layer norm {rows} in float16")
@@ -128,22 +138,24 @@ def predicted() -> list[Outcome]:
     return [predict(*_published(row)) for row in rows]
 
 
-def _published(row: dict[str, str]) -> tuple[str, str, float, str, str, bool, str, str]:
+def _published(row: dict[str, str]) -> tuple[str, str, float, str, str, bool, str, str, str]:
     value, used = float(row["published"]), row["used"] == "yes"
-    return row["device"], row["launch"], value, row["unit"], row["source"], used, row["effect"], row["changes"]
+    texts = row["blind"], row["effect"], row["changes"]
+    return row["device"], row["launch"], value, row["unit"], row["source"], used, *texts
 
 
 def predict(
-    device: str, name: str, value: float, unit: str, source: str, used: bool, effect: str, changes: str
+    device: str, name: str, value: float, unit: str, source: str, used: bool, blind: str, effect: str, changes: str
 ) -> Outcome:
-    """The outcome of a published measurement."""
-    launch = intel_kernels.LAUNCHES[name]()
+    """The outcome of a published measurement, of a launch or of several in turn."""
+    launches = [intel_kernels.LAUNCHES[each]() for each in name.split(" + ")]
     figures = dict(each.split("=") for each in changes.split(";") if each)
     machine = dataclasses.replace(xe.device(device), **{field: ast.literal_eval(n) for field, n in figures.items()})
-    report = xe.estimate(launch.kernel, launch.nd_range, device=machine)(*launch.arguments, **launch.static)
-    overhead = machine.launch_overhead_s if launch.submitted else 0.0
-    known = report.time_s is not None and overhead is not None
-    seconds = launch.work / (value * _RATES[unit]) if unit in _RATES else value * _TIMES[unit]
+    reports = [xe.estimate(e.kernel, e.nd_range, device=machine)(*e.arguments, **e.static) for e in launches]
+    taken = [_seconds(each, report, machine) for each, report in zip(launches, reports, strict=True)]
+    longest = max(reports, key=lambda report: report.time_s or 0.0)
+    work = sum(each.work for each in launches)
+    seconds = work / (value * _RATES[unit]) if unit in _RATES else value * _TIMES[unit]
     return Outcome(
         device=device,
         launch=name,
@@ -151,13 +163,20 @@ def predict(
         unit=unit,
         source=source,
         used=used,
+        blind=blind,
         effect=effect,
         changes=changes,
         measured_us=seconds * 1e6,
-        predicted_us=(report.time_s + overhead) * 1e6 if known else None,
-        bound=report.bound or "?",
-        missing=", ".join(report.missing),
+        predicted_us=None if None in taken else 1e6 * sum(each or 0.0 for each in taken),
+        bound=longest.bound or "?",
+        missing=", ".join(dict.fromkeys(name for report in reports for name in report.missing)),
     )
+
+
+def _seconds(launch: Launch, report: xe.Report, machine: xe.Device) -> float | None:
+    """The time of a launch, with the overhead of submitting it where the published one has it."""
+    overhead = machine.launch_overhead_s if launch.submitted else 0.0
+    return None if report.time_s is None or overhead is None else report.time_s + overhead
 
 
 def ratios(outcomes: Sequence[Outcome]) -> list[Ratio]:
@@ -179,6 +198,7 @@ def _ratio(above: Outcome, below: Outcome) -> Ratio:
         name=f"{above.launch} / {below.launch}",
         source=above.source,
         used=above.used or below.used,
+        blind=above.blind and below.blind,
         effect=above.effect or below.effect,
         measured=above.measured_us / below.measured_us,
         predicted=above.predicted_us / below.predicted_us if known else None,
@@ -207,7 +227,9 @@ def write(outcomes: Iterable[Outcome], path: pathlib.Path = TABLE) -> None:
         for o in outcomes:
             shown = "" if o.predicted_us is None else f"{o.predicted_us:.4g}"
             used = "yes" if o.used else ""
-            writer.writerow((*o[:5], used, o.effect, o.changes, f"{o.measured_us:.4g}", shown, o.bound, o.missing))
+            writer.writerow(
+                (*o[:5], used, o.blind, o.effect, o.changes, f"{o.measured_us:.4g}", shown, o.bound, o.missing)
+            )
 
 
 def read(path: pathlib.Path = TABLE) -> list[Outcome]:
