@@ -108,7 +108,7 @@ def _convolved(coefficients, tile, first):
 @xe.kernel
 def convolved_rows(wg, source, coefficients, out):
     y, x = wg.local_id(0), wg.local_id(1)
-    height, width = source.shape
+    width = source.shape[1]
     base, row = (wg.group_id(1) * _STEPS - 1) * 16 + x, wg.global_id(0)
     tile = wg.local((4, (_STEPS + 2) * 16), F32)
     for i in range(1, _STEPS + 1):
@@ -127,7 +127,7 @@ def convolved_rows(wg, source, coefficients, out):
 @xe.kernel
 def convolved_columns(wg, source, coefficients, out):
     y, x = wg.local_id(0), wg.local_id(1)
-    height, width = source.shape
+    height = source.shape[0]
     base, column = (wg.group_id(0) * _STEPS - 1) * 8 + y, wg.global_id(1)
     tile = wg.local((16, (_STEPS + 2) * 8 + 1), F32)
     for i in range(1, _STEPS + 1):
@@ -172,25 +172,6 @@ def added_interleaved(wg, source, total, *, times):
         return total
 
     return lax.fori_loop(0, times, once, total)
-
-
-@xe.kernel
-def rotated(wg, matrix):
-    """By a quarter turn, each work-item a ring of the matrix."""
-    layer = wg.global_id()
-    n = matrix.shape[0]
-    last = n - 1 - layer
-    taken = layer < n // 2
-
-    def step(offset, matrix):
-        i, opposite = layer + offset, last - offset
-        top = matrix[layer, i]
-        matrix = matrix.at[layer, i].set(matrix[opposite, layer])
-        matrix = matrix.at[opposite, layer].set(matrix[last, opposite])
-        matrix = matrix.at[last, opposite].set(matrix[i, last])
-        return matrix.at[i, last].set(top)
-
-    return wg.fori_loop(jnp.zeros_like(layer), jnp.where(taken, last - layer, 0), step, matrix)
 
 
 @xe.kernel
@@ -298,7 +279,6 @@ LAUNCHES: Mapping[str, Callable[[], Launch]] = {
     "convolved columns": lambda: _of_image(convolved_columns, xe.NDRange((3072 // _STEPS, 3072), (8, 16))),
     "added apart": lambda: _added(added_apart, _FIELDS, 4096),
     "added interleaved": lambda: _added(added_interleaved, 4096, _FIELDS),
-    "matrix-rotate": lambda: _plain(rotated, xe.NDRange(2560, 256), shape(F32, 5000, 5000)),
     "softmax": lambda: _plain(softmax, xe.NDRange(10240, 256), *(shape(F32, 10000, 784),) * 2),
     "lombscargle": lambda: _plain(
         lombscargle,

@@ -28,7 +28,7 @@ class Outcome(NamedTuple):
     """A published measurement and its prediction.
 
     Attributes:
-      device, launch: a preset, and a name of `intel_kernels.LAUNCHES`; several with ` + ` between, if one time was
+      device, launch: a preset, and a name of `intel_kernels.LAUNCHES`; several with ` then ` between, if one time was
         published for all.
       published, unit, source: as it was published.
       used: whether a figure of the device, or of its generation, was set by it.
@@ -148,7 +148,7 @@ def predict(
     device: str, name: str, value: float, unit: str, source: str, used: bool, blind: str, effect: str, changes: str
 ) -> Outcome:
     """The outcome of a published measurement, of a launch or of several in turn."""
-    launches = [intel_kernels.LAUNCHES[each]() for each in name.split(" + ")]
+    launches = [intel_kernels.LAUNCHES[each]() for each in name.split(" then ")]
     figures = dict(each.split("=") for each in changes.split(";") if each)
     machine = dataclasses.replace(xe.device(device), **{field: ast.literal_eval(n) for field, n in figures.items()})
     reports = [xe.estimate(e.kernel, e.nd_range, device=machine)(*e.arguments, **e.static) for e in launches]

@@ -14,33 +14,33 @@ RATIOS = validation.ratios(OUTCOMES)
 
 
 def test_there_are_numbers_of_many_sources_and_devices():
-    assert len(OUTCOMES) >= 249
-    assert len({o.source.split(",")[0] for o in OUTCOMES}) >= 22
+    assert len(OUTCOMES) >= 282
+    assert len({o.source.split(",")[0] for o in OUTCOMES}) >= 29
     assert len({o.device for o in OUTCOMES}) >= 14
-    assert {o.launch for o in OUTCOMES} <= set(intel_kernels.LAUNCHES)
+    assert {name for o in OUTCOMES for name in o.launch.split(" then ")} <= set(intel_kernels.LAUNCHES)
 
 
 def test_times_are_near_those_that_were_measured():
     held_out = [o for o in OUTCOMES if not o.used]
-    assert validation.mean_error(OUTCOMES) < 18  # [16]
-    assert validation.mean_error(held_out) < 19  # [17]
-    assert validation.mean_by_source(OUTCOMES) < 24  # [21]
+    assert validation.mean_error(OUTCOMES) < 21  # [20]
+    assert validation.mean_error(held_out) < 22  # [21]
+    assert validation.mean_by_source(OUTCOMES) < 25  # [23]
     assert sum(o.predicted_us is None for o in OUTCOMES) == 13
 
 
 def test_ratios_are_near_those_that_were_measured():
-    assert len(RATIOS) == 150
-    assert validation.mean_error(RATIOS) < 16  # [15]
-    assert validation.mean_error(r for r in RATIOS if not r.used) < 17  # [16]
+    assert len(RATIOS) == 167
+    assert validation.mean_error(RATIOS) < 19  # [17]
+    assert validation.mean_error(r for r in RATIOS if not r.used) < 21  # [19]
     assert validation.mean_by_source(RATIOS) < 28  # [25]
 
 
 def test_without_effects_that_are_not_modelled_by_design_they_are_nearer():
-    """A compiler's choice of registers on Arc A cards, and memory that a B580 compresses."""
+    """A compiler's choice of registers on Arc A cards, and memory that a B580 or a B60 compresses."""
     times, ratios = ([each for each in group if not each.effect] for group in (OUTCOMES, RATIOS))
-    assert (len(times), len(ratios)) == (241, 143)
-    assert validation.mean_error(times) < 17  # [15]
-    assert validation.mean_error(ratios) < 16  # [14]
+    assert (len(times), len(ratios)) == (260, 149)
+    assert validation.mean_error(times) < 18  # [16]
+    assert validation.mean_error(ratios) < 17  # [15]
 
 
 def test_multiply_adds_of_clpeak_follow_from_registers_that_are_read_twice():
