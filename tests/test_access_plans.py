@@ -8,19 +8,8 @@ import numpy as np
 import pytest
 
 from xeemu.devices.target import CPU, GPU
-from xeemu.emission import (
-    access_plans,
-    independent_loops,
-    loop_accesses,
-    loop_plans,
-    reduction_loops,
-    references,
-    scatter_loops,
-    storage,
-    strided_windows,
-    unrolling,
-)
-from xeemu.emission.access_plans import (
+from xeemu.planning import (access_plans, independent_loops, loop_accesses, loop_plans, reduction_loops, references, scatter_loops, storage, strided_windows, unrolling)
+from xeemu.planning.access_plans import (
     Empty,
     Gather,
     InOrder,
@@ -28,12 +17,12 @@ from xeemu.emission.access_plans import (
     Scatter,
     ScatteredUpdate,
 )
-from xeemu.emission.boundary_windows import BoundaryRectangle
-from xeemu.emission.chunk import Chunk
-from xeemu.emission.haloed_tiles import HaloedTiles
-from xeemu.emission.references import Reference
-from xeemu.emission.storage import Storage
-from xeemu.emission.strided_windows import StridedWindow
+from xeemu.planning.boundary_windows import BoundaryRectangle
+from xeemu.planning.chunk import Chunk
+from xeemu.planning.haloed_tiles import HaloedTiles
+from xeemu.planning.references import Reference
+from xeemu.planning.storage import Storage
+from xeemu.planning.strided_windows import StridedWindow
 from xeemu.knowledge import addressing
 from xeemu.knowledge.addressing import Index
 from xeemu.knowledge.analysis import Known

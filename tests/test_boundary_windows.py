@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from jax import lax
 
 import xeemu as xe
-from xeemu.emission.boundary_windows import BoundaryRectangle
+from xeemu.planning.boundary_windows import BoundaryRectangle
 from xeemu.language.memory import poison
 
 POISON = int(poison(np.int32))

@@ -16,7 +16,7 @@ from launches import prepared, run
 
 import xeemu as xe
 from xeemu import kernels
-from xeemu.emission import compare_fusion
+from xeemu.planning import compare_fusion
 from xeemu.ir import control
 from xeemu.launching import preparation
 

@@ -8,7 +8,7 @@ from jax import lax
 
 import xeemu as xe
 from xeemu.devices import target
-from xeemu.emission import effort
+from xeemu.planning import effort
 from xeemu.launching.arguments import DEFAULT_DEVICE, Description, checked_device
 from xeemu.launching.options import Options
 from xeemu.launching.preparation import prepare

@@ -17,7 +17,7 @@ from jax import lax
 
 import xeemu as xe
 from xeemu.devices.target import CPU
-from xeemu.emission.chunk import Chunk
+from xeemu.planning.chunk import Chunk
 from xeemu.emission.values import materialise
 from xeemu.ir import control, evaluation, ops
 from xeemu.ir.program import Constant

@@ -15,7 +15,7 @@ from jax import lax
 from jax.extend.core import jaxprs_in_params
 
 import xeemu as xe
-from xeemu.emission.haloed_tiles import Cover
+from xeemu.planning.haloed_tiles import Cover
 from xeemu.language.memory import poison
 
 POISON = int(poison(np.int32))

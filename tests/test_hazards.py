@@ -15,7 +15,7 @@ from jax import lax
 from launches import prepared
 
 import xeemu as xe
-from xeemu.emission import hazards
+from xeemu.planning import hazards
 from xeemu.knowledge import analysis, dataflow
 
 ITEMS = 16

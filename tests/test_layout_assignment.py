@@ -10,9 +10,9 @@ from jax import lax
 from launches import prepared
 
 import xeemu as xe
-from xeemu.emission import layout_assignment
-from xeemu.emission.layout_assignment import Setting
-from xeemu.emission.layouts import BY_ITEM, ByItem, BySubgroup, Masked, Sharing
+from xeemu.planning import layout_assignment
+from xeemu.planning.layout_assignment import Setting
+from xeemu.planning.layouts import BY_ITEM, ByItem, BySubgroup, Masked, Sharing
 from xeemu.ir import ops
 from xeemu.language import importing
 

@@ -13,15 +13,16 @@ from test_merge_updates import on_a_gpu
 
 import xeemu as xe
 from xeemu.devices.target import CPU, GPU
-from xeemu.emission import interpreter, loop_plans, while_plans
-from xeemu.emission.chunk import Chunk
-from xeemu.emission.independent_loops import Placed
-from xeemu.emission.loop_accesses import CountedLoop
-from xeemu.emission.loop_plans import Batched, OneByOne, StripMined
-from xeemu.emission.reduction_loops import Reduced
-from xeemu.emission.scatter_loops import Scattered
-from xeemu.emission.storage import Storage
-from xeemu.emission.while_plans import BottomTested, TopTested, WhileLoop
+from xeemu.emission import interpreter
+from xeemu.planning import loop_plans, while_plans
+from xeemu.planning.chunk import Chunk
+from xeemu.planning.independent_loops import Placed
+from xeemu.planning.loop_accesses import CountedLoop
+from xeemu.planning.loop_plans import Batched, OneByOne, StripMined
+from xeemu.planning.reduction_loops import Reduced
+from xeemu.planning.scatter_loops import Scattered
+from xeemu.planning.storage import Storage
+from xeemu.planning.while_plans import BottomTested, TopTested, WhileLoop
 from xeemu.ir import control
 
 ITEMS, GROUPS, TURNS = 16, 2, 256

@@ -14,7 +14,7 @@ from threaded import on_a_cpu
 
 import xeemu as xe
 from xeemu.devices import target
-from xeemu.emission.periodic_gathers import PeriodicGather
+from xeemu.planning.periodic_gathers import PeriodicGather
 from xeemu.launching import cores
 
 __all__ = ["on_a_cpu"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xeemu.emission import row_views
+from xeemu.planning import row_views
 from xeemu.knowledge import lattices
 from xeemu.knowledge.lattices import Lattice, StridedAxis
 

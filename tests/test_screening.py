@@ -7,7 +7,7 @@ from defects import DEFECTS
 from jax import lax
 
 import xeemu as xe
-from xeemu.emission import effort
+from xeemu.planning import effort
 from xeemu.faults import checking
 from xeemu.faults.screening import Screened
 

@@ -13,7 +13,8 @@ from test_kernels import EXAMPLES_FOR_TESTS, JUDGED, SIZES
 from test_merge_updates import on_a_gpu
 
 import xeemu as xe
-from xeemu.emission import iteration_blocks, loop_accesses
+from xeemu.emission import iteration_blocks
+from xeemu.planning import loop_accesses
 from xeemu.ir import control, ops
 from xeemu.launching.chunking import Cut
 

@@ -22,7 +22,7 @@ from xeemu.cost.counter import Execution
 from xeemu.cost.instructions import START
 from xeemu.cost.observed import Observed
 from xeemu.cost.sampling import Sample
-from xeemu.emission.chunk import Chunk
+from xeemu.planning.chunk import Chunk
 from xeemu.emission.observer import MAX_ITERATIONS, Event, Observer
 from xeemu.emission.values import Emitted
 from xeemu.knowledge.access_tree import AccessSite, Key

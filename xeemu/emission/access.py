@@ -9,16 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.emission import (
-    fusion_barriers,
-    items,
-    layouts,
-    ordered_atomics,
-    placed_windows,
-    positions,
-    small_histograms,
-)
-from xeemu.emission.access_plans import (
+from xeemu.emission import fusion_barriers, items, ordered_atomics, placed_windows, positions, small_histograms
+from xeemu.planning import layouts
+from xeemu.planning.access_plans import (
     Atomic,
     Empty,
     Gather,
@@ -29,13 +22,13 @@ from xeemu.emission.access_plans import (
     Store,
 )
 from xeemu.emission.buffers import Buffer, Update
-from xeemu.emission.chunk import Chunk
-from xeemu.emission.haloed_tiles import HaloedTiles
-from xeemu.emission.layouts import Layout, Masked, Sharing
-from xeemu.emission.periodic_gathers import PeriodicGather
+from xeemu.planning.chunk import Chunk
+from xeemu.planning.haloed_tiles import HaloedTiles
+from xeemu.planning.layouts import Layout, Masked, Sharing
+from xeemu.planning.periodic_gathers import PeriodicGather
 from xeemu.emission.placed_windows import PlacedWindow
 from xeemu.emission.positions import Lanes, Touched, columns, places
-from xeemu.emission.strided_windows import StridedWindow
+from xeemu.planning.strided_windows import StridedWindow
 from xeemu.emission.values import Emitted, Groupwise, Parts, own
 from xeemu.ir.program import Value
 from xeemu.knowledge import addressing

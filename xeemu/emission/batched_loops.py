@@ -16,12 +16,12 @@ import numpy as np
 
 from xeemu.emission import access, batched_updates, emitted_loops, iteration_blocks, reductions
 from xeemu.emission.emitted_loops import EmittedLoop, PlacedAccess
-from xeemu.emission.independent_loops import Placed
+from xeemu.planning.independent_loops import Placed
 from xeemu.emission.items import Item, as_memory
 from xeemu.emission.iterations import Iteration
-from xeemu.emission.loop_plans import Batched, Version
-from xeemu.emission.reduction_loops import Reduced
-from xeemu.emission.scatter_loops import Scattered
+from xeemu.planning.loop_plans import Batched, Version
+from xeemu.planning.reduction_loops import Reduced
+from xeemu.planning.scatter_loops import Scattered
 from xeemu.emission.values import Groupwise
 from xeemu.ir import ops
 from xeemu.knowledge import induction

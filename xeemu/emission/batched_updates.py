@@ -6,12 +6,13 @@ import jax
 import jax.numpy as jnp
 
 from xeemu.devices.target import Target
-from xeemu.emission import ordered_atomics, strided_windows
+from xeemu.emission import ordered_atomics
+from xeemu.planning import strided_windows
 from xeemu.emission.buffers import Made
-from xeemu.emission.chunk import Chunk
+from xeemu.planning.chunk import Chunk
 from xeemu.emission.placed_windows import PlacedWindow
-from xeemu.emission.references import Reference
-from xeemu.emission.strided_windows import StridedWindow
+from xeemu.planning.references import Reference
+from xeemu.planning.strided_windows import StridedWindow
 from xeemu.knowledge.lattices import StridedAxis
 
 

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 from jax import lax
 
-from xeemu.emission.storage import Storage
+from xeemu.planning.storage import Storage
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -6,11 +6,11 @@ from typing import Protocol
 
 import jax
 
-from xeemu.emission.chunk import Chunk
+from xeemu.planning.chunk import Chunk
 from xeemu.emission.items import Item
 from xeemu.emission.iterations import Iteration
-from xeemu.emission.layout_assignment import Setting
-from xeemu.emission.layouts import Layout
+from xeemu.planning.layout_assignment import Setting
+from xeemu.planning.layouts import Layout
 from xeemu.emission.observer import Observer
 from xeemu.ir.program import Op, Region, Value
 from xeemu.knowledge.analysis import Facts, Known

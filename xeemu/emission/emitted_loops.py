@@ -11,16 +11,16 @@ from jax import lax
 
 from xeemu.emission import placed_windows, positions
 from xeemu.emission.buffers import Buffer
-from xeemu.emission.chunk import Chunk
+from xeemu.planning.chunk import Chunk
 from xeemu.emission.context import Emitter
 from xeemu.emission.items import Item, as_value
 from xeemu.emission.iterations import Iteration
-from xeemu.emission.loop_accesses import CountedLoop
+from xeemu.planning.loop_accesses import CountedLoop
 from xeemu.emission.loop_carries import Carried
-from xeemu.emission.loop_plans import Version, Versions
+from xeemu.planning.loop_plans import Version, Versions
 from xeemu.emission.placed_windows import PlacedWindow
 from xeemu.emission.positions import Lanes
-from xeemu.emission.strided_windows import StridedWindow
+from xeemu.planning.strided_windows import StridedWindow
 from xeemu.ir import ops
 
 

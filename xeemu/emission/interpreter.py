@@ -12,28 +12,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.emission import (
-    access_constraints,
-    compare_fusion,
-    conditionals,
-    counted_loops,
-    exactness,
-    items,
-    layout_assignment,
-    lifted_ops,
-    memory_ops,
-    rowwise,
-    while_loops,
-)
-from xeemu.emission.access_constraints import AccessConstraints
+from xeemu.emission import conditionals, counted_loops, exactness, items, lifted_ops, memory_ops, while_loops
+from xeemu.planning import compare_fusion, layout_assignment, rowwise
+from xeemu.planning import access_constraints
+from xeemu.planning.access_constraints import AccessConstraints
 from xeemu.emission.buffers import Buffer, Origin
-from xeemu.emission.chunk import Chunk
+from xeemu.planning.chunk import Chunk
 from xeemu.emission.context import Applied, Context
 from xeemu.emission.items import Item, as_memory, as_value
-from xeemu.emission.layout_assignment import Assignment
-from xeemu.emission.layouts import LANE_FORM
+from xeemu.planning.layout_assignment import Assignment
+from xeemu.planning.layouts import LANE_FORM
 from xeemu.emission.observer import Observer, Passage, Result
-from xeemu.emission.storage import Storage
+from xeemu.planning.storage import Storage
 from xeemu.emission.values import Emitted
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Region, Value

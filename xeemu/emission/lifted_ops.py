@@ -14,20 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.emission import (
-    exactness,
-    invariant_division,
-    items,
-    layout_assignment,
-    layouts,
-    movements,
-    positions,
-    subgroups,
-)
-from xeemu.emission.chunk import Chunk
-from xeemu.emission.compare_fusion import Comparison
+from xeemu.emission import exactness, items, movements, positions, subgroups
+from xeemu.planning import invariant_division, layout_assignment, layouts
+from xeemu.planning.chunk import Chunk
+from xeemu.planning.compare_fusion import Comparison
 from xeemu.emission.items import Item, named
-from xeemu.emission.layouts import LANE_FORM, BySubgroup, LaneForm, Layout, Masked, Sharing
+from xeemu.planning.layouts import LANE_FORM, BySubgroup, LaneForm, Layout, Masked, Sharing
 from xeemu.emission.values import Emitted, Parts, lifted
 from xeemu.ir import evaluation, ops
 from xeemu.ir.program import Op

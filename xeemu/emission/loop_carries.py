@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from xeemu.emission import packing
-from xeemu.emission.chunk import Chunk
+from xeemu.planning.chunk import Chunk
 from xeemu.emission.items import Item
-from xeemu.emission.layouts import Layout
+from xeemu.planning.layouts import Layout
 from xeemu.emission.packing import Slot
 from xeemu.ir.program import Region
 from xeemu.knowledge.analysis import Facts, Known

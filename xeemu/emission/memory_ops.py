@@ -10,21 +10,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.emission import (
-    access,
-    access_plans,
-    fusion_barriers,
-    layouts,
-    positions,
-)
-from xeemu.emission.access_constraints import AccessConstraints
+from xeemu.emission import access, fusion_barriers, positions
+from xeemu.planning import access_plans, layouts
+from xeemu.planning.access_constraints import AccessConstraints
 from xeemu.emission.buffers import Buffer, Made
-from xeemu.emission.chunk import Chunk
+from xeemu.planning.chunk import Chunk
 from xeemu.emission.context import Applied, Context
 from xeemu.emission.items import Item, as_memory, as_value, named
 from xeemu.emission.observer import Event, Passage
 from xeemu.emission.positions import Lanes, Located, Touched
-from xeemu.emission.storage import Storage
+from xeemu.planning.storage import Storage
 from xeemu.emission.values import Emitted, Groupwise
 from xeemu.ir import ops
 from xeemu.ir.program import Op

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 
-from xeemu.emission import items, layouts, masked_layouts, positions, subgroups
-from xeemu.emission.chunk import Chunk
-from xeemu.emission.layouts import BySubgroup, Layout, Masked
+from xeemu.emission import items, positions, subgroups
+from xeemu.planning import layouts, masked_layouts
+from xeemu.planning.chunk import Chunk
+from xeemu.planning.layouts import BySubgroup, Layout, Masked
 from xeemu.emission.values import Emitted, Parts, lifted
 from xeemu.ir import evaluation
 from xeemu.ir.program import Op

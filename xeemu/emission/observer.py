@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from xeemu.emission.buffers import Buffer
-from xeemu.emission.chunk import Chunk
+from xeemu.planning.chunk import Chunk
 from xeemu.emission.items import Item
 from xeemu.emission.positions import Lanes, Located
 from xeemu.emission.values import Emitted

@@ -10,9 +10,9 @@ from jax import lax
 
 from xeemu.emission import subgroups
 from xeemu.emission.buffers import Buffer
-from xeemu.emission.chunk import Chunk
+from xeemu.planning.chunk import Chunk
 from xeemu.emission.items import Item
-from xeemu.emission.layouts import LANE_FORM, BySubgroup, Layout
+from xeemu.planning.layouts import LANE_FORM, BySubgroup, Layout
 from xeemu.emission.values import Emitted
 from xeemu.knowledge import forms
 from xeemu.knowledge.analysis import Known

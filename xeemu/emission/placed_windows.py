@@ -10,10 +10,10 @@ from jax import lax
 from xeemu.devices.target import Target
 from xeemu.emission import ordered_atomics, positions, reductions
 from xeemu.emission.buffers import Buffer
-from xeemu.emission.chunk import Chunk
+from xeemu.planning.chunk import Chunk
 from xeemu.emission.positions import Located
-from xeemu.emission.row_views import Starts
-from xeemu.emission.strided_windows import StridedWindow
+from xeemu.planning.row_views import Starts
+from xeemu.planning.strided_windows import StridedWindow
 from xeemu.emission.values import Groupwise
 from xeemu.knowledge import lattices
 from xeemu.language import collectives

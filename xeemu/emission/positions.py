@@ -15,9 +15,9 @@ from jax import lax
 
 from xeemu.emission import fusion_barriers
 from xeemu.emission.buffers import Buffer
-from xeemu.emission.chunk import Chunk
-from xeemu.emission.layouts import Masked
-from xeemu.emission.references import Reference
+from xeemu.planning.chunk import Chunk
+from xeemu.planning.layouts import Masked
+from xeemu.planning.references import Reference
 from xeemu.emission.values import Emitted, materialise
 from xeemu.knowledge import addressing, forms, lattices
 from xeemu.knowledge.addressing import Address, Elements, Index

@@ -15,7 +15,7 @@ from xeemu.emission.buffers import Made
 from xeemu.emission.emitted_loops import EmittedLoop, PlacedAccess
 from xeemu.emission.items import as_memory
 from xeemu.emission.iterations import Iteration
-from xeemu.emission.loop_plans import StripMined, Version
+from xeemu.planning.loop_plans import StripMined, Version
 from xeemu.emission.values import Groupwise
 
 

@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.emission import layouts, subgroup_layouts
-from xeemu.emission.chunk import Chunk
-from xeemu.emission.compare_fusion import Comparison
-from xeemu.emission.layouts import ByItem, BySubgroup
+from xeemu.planning import layouts, subgroup_layouts
+from xeemu.planning.chunk import Chunk
+from xeemu.planning.compare_fusion import Comparison
+from xeemu.planning.layouts import ByItem, BySubgroup
 from xeemu.emission.values import Emitted, materialise, of_groups
 from xeemu.ir.program import Op
 

@@ -10,9 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.emission import layouts
-from xeemu.emission.chunk import Chunk
-from xeemu.emission.layouts import BySubgroup, LaneForm, Layout, Masked, Sharing
+from xeemu.planning import layouts
+from xeemu.planning.chunk import Chunk
+from xeemu.planning.layouts import BySubgroup, LaneForm, Layout, Masked, Sharing
 from xeemu.knowledge.addressing import Elements
 from xeemu.knowledge.analysis import Known
 from xeemu.knowledge.forms import Form, wrapped

@@ -8,12 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.emission import loop_carries, packing, while_plans
+from xeemu.emission import loop_carries, packing
+from xeemu.planning import while_plans
 from xeemu.emission.context import Applied, Emitter
 from xeemu.emission.items import Item, as_value
 from xeemu.emission.loop_carries import Carried
 from xeemu.emission.observer import Observer
-from xeemu.emission.while_plans import BottomTested, TopTested, WhileLoop
+from xeemu.planning.while_plans import BottomTested, TopTested, WhileLoop
 from xeemu.ir import control
 from xeemu.ir.control import While
 

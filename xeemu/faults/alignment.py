@@ -14,7 +14,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.devices.device import Device
-from xeemu.emission.chunk import Chunk
+from xeemu.planning.chunk import Chunk
 from xeemu.emission.observer import Event
 from xeemu.knowledge import constant_folding, expressions
 from xeemu.knowledge.access_tree import Key, Operation

@@ -14,7 +14,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.emission.buffers import Buffer
-from xeemu.emission.chunk import Chunk
+from xeemu.planning.chunk import Chunk
 from xeemu.emission.items import as_value
 from xeemu.emission.observer import Event, Result
 from xeemu.emission.values import Emitted

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.emission.chunk import Chunk
+from xeemu.planning.chunk import Chunk
 from xeemu.emission.observer import Event
 from xeemu.faults import faulty_lanes
 from xeemu.faults.stamps import Layout, Stamp

@@ -15,8 +15,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.emission import effort, positions
-from xeemu.emission.chunk import Chunk
+from xeemu.emission import positions
+from xeemu.planning import effort
+from xeemu.planning.chunk import Chunk
 from xeemu.emission.items import as_value
 from xeemu.emission.observer import Event, Observer, Passage, Result
 from xeemu.emission.values import Emitted

@@ -19,7 +19,7 @@ from jax import lax
 from xeemu.emission import positions
 from xeemu.emission.bits import bits, bits_of
 from xeemu.emission.buffers import Buffer
-from xeemu.emission.chunk import Chunk
+from xeemu.planning.chunk import Chunk
 from xeemu.emission.observer import Event, Observer, Passage, Result
 from xeemu.faults import additions, alignment, batches, epochs, faulty_lanes, initialisation, races, written
 from xeemu.faults.batches import Batch, Kept, Record

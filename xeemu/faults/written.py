@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from xeemu.emission import positions
-from xeemu.emission.chunk import Chunk
+from xeemu.planning.chunk import Chunk
 from xeemu.emission.observer import Event
 from xeemu.language.linearity import Allocation
 

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 import jax
 import numpy as np
 
-from xeemu.emission import compiling, effort
+from xeemu.emission import compiling
+from xeemu.planning import effort
 from xeemu.launching import capacity, thread_partition, working_set
 from xeemu.launching.arguments import device_of
 from xeemu.launching.options import MOST_KEPT

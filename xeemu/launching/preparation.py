@@ -13,9 +13,10 @@ from jax import lax
 
 from xeemu.devices import aspects, grf, limits
 from xeemu.devices.device import Device
-from xeemu.emission import compiling, effort, interpreter, rowwise, transpose_sinking
+from xeemu.emission import compiling, interpreter, transpose_sinking
+from xeemu.planning import effort, rowwise
 from xeemu.emission.buffers import Origin
-from xeemu.emission.chunk import Chunk
+from xeemu.planning.chunk import Chunk
 from xeemu.emission.observer import Observer
 from xeemu.knowledge import conversions, dataflow
 from xeemu.knowledge.analysis import Facts

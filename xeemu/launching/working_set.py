@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from xeemu.emission import scatter_loops
+from xeemu.planning import scatter_loops
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import addressing, analysis

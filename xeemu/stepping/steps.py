@@ -14,7 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from xeemu.devices.target import Target
-from xeemu.emission import compiling, effort
+from xeemu.emission import compiling
+from xeemu.planning import effort
 from xeemu.language import primitives
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation

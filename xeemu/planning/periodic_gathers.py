@@ -13,8 +13,8 @@ import numpy as np
 from jax import lax
 
 from xeemu.emission import fusion_barriers, positions
-from xeemu.emission.chunk import Chunk
-from xeemu.emission.references import Reference
+from xeemu.planning.chunk import Chunk
+from xeemu.planning.references import Reference
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import forms

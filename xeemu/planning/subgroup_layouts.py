@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from xeemu.emission.compare_fusion import Comparison
-from xeemu.emission.layouts import BY_ITEM, ByItem, BySubgroup, Layout
+from xeemu.planning.compare_fusion import Comparison
+from xeemu.planning.layouts import BY_ITEM, ByItem, BySubgroup, Layout
 from xeemu.ir import ops
 from xeemu.ir.program import Op
 from xeemu.knowledge.forms import Form

@@ -6,12 +6,12 @@ XLA copies a memory that it sees in several shapes, so that they have to agree.
 import dataclasses
 from collections.abc import Mapping
 
-from xeemu.emission import strided_windows
+from xeemu.planning import strided_windows
 from xeemu.emission.buffers import Buffer
-from xeemu.emission.chunk import Chunk
-from xeemu.emission.references import Reference
-from xeemu.emission.row_views import RowsRectangle
-from xeemu.emission.storage import Storage
+from xeemu.planning.chunk import Chunk
+from xeemu.planning.references import Reference
+from xeemu.planning.row_views import RowsRectangle
+from xeemu.planning.storage import Storage
 from xeemu.ir import ops
 from xeemu.ir.program import Op
 from xeemu.knowledge import analysis

@@ -15,12 +15,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.emission import boundary_windows, positions
-from xeemu.emission.boundary_windows import BoundaryRectangle
-from xeemu.emission.chunk import Chunk
-from xeemu.emission.layouts import Sharing
-from xeemu.emission.references import Reference
-from xeemu.emission.row_views import Starts
+from xeemu.emission import positions
+from xeemu.planning import boundary_windows
+from xeemu.planning.boundary_windows import BoundaryRectangle
+from xeemu.planning.chunk import Chunk
+from xeemu.planning.layouts import Sharing
+from xeemu.planning.references import Reference
+from xeemu.planning.row_views import Starts
 from xeemu.emission.values import Groupwise
 from xeemu.knowledge.lattices import Lattice, StridedAxis
 

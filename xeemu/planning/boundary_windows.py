@@ -17,11 +17,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.emission.chunk import Chunk
-from xeemu.emission.references import Reference
-from xeemu.emission.row_views import Rectangle, Starts
-from xeemu.emission.stencil_loads import StencilLoad
-from xeemu.emission.storage import Storage
+from xeemu.planning.chunk import Chunk
+from xeemu.planning.references import Reference
+from xeemu.planning.row_views import Rectangle, Starts
+from xeemu.planning.stencil_loads import StencilLoad
+from xeemu.planning.storage import Storage
 from xeemu.knowledge import lattices
 from xeemu.knowledge.addressing import Component
 from xeemu.knowledge.intervals import Interval

@@ -9,20 +9,15 @@ import math
 
 import numpy as np
 
-from xeemu.emission import (
-    boundary_windows,
-    haloed_tiles,
-    ordered_atomics,
-    periodic_gathers,
-    strided_windows,
-)
+from xeemu.emission import ordered_atomics
+from xeemu.planning import boundary_windows, haloed_tiles, periodic_gathers, strided_windows
 from xeemu.emission.buffers import Few
-from xeemu.emission.chunk import Chunk
-from xeemu.emission.haloed_tiles import HaloedTiles
-from xeemu.emission.periodic_gathers import PeriodicGather, Remainder
-from xeemu.emission.references import Reference
-from xeemu.emission.stencil_loads import StencilLoad
-from xeemu.emission.strided_windows import StridedWindow
+from xeemu.planning.chunk import Chunk
+from xeemu.planning.haloed_tiles import HaloedTiles
+from xeemu.planning.periodic_gathers import PeriodicGather, Remainder
+from xeemu.planning.references import Reference
+from xeemu.planning.stencil_loads import StencilLoad
+from xeemu.planning.strided_windows import StridedWindow
 from xeemu.knowledge import lattices
 from xeemu.language.memory import poison
 

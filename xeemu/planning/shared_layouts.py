@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from xeemu.emission import layouts
-from xeemu.emission.layouts import Sharing
-from xeemu.emission.subgroup_layouts import Operand
+from xeemu.planning import layouts
+from xeemu.planning.layouts import Sharing
+from xeemu.planning.subgroup_layouts import Operand
 from xeemu.ir import ops
 from xeemu.ir.program import Op
 from xeemu.knowledge import addressing

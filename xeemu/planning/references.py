@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from xeemu.emission.storage import Storage
+from xeemu.planning.storage import Storage
 from xeemu.ir import ops
 from xeemu.ir.program import Op
 from xeemu.knowledge import addressing

@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from xeemu.emission import ordered_atomics
-from xeemu.emission.loop_accesses import CountedLoop
+from xeemu.planning.loop_accesses import CountedLoop
 from xeemu.ir import ops
 from xeemu.ir.program import Op, Region, Value
 

@@ -5,13 +5,13 @@ import itertools
 import math
 import operator
 
-from xeemu.emission import boundary_windows, row_views
-from xeemu.emission.boundary_windows import Box
-from xeemu.emission.chunk import Chunk
-from xeemu.emission.layouts import Sharing
-from xeemu.emission.references import Reference
-from xeemu.emission.row_views import Rectangle
-from xeemu.emission.storage import Storage
+from xeemu.planning import boundary_windows, row_views
+from xeemu.planning.boundary_windows import Box
+from xeemu.planning.chunk import Chunk
+from xeemu.planning.layouts import Sharing
+from xeemu.planning.references import Reference
+from xeemu.planning.row_views import Rectangle
+from xeemu.planning.storage import Storage
 from xeemu.knowledge import lattices
 from xeemu.knowledge.forms import Form
 from xeemu.knowledge.lattices import Lattice, StridedAxis

@@ -3,16 +3,11 @@
 import dataclasses
 from collections.abc import Mapping
 
-from xeemu.emission import (
-    hazards,
-    invariant_division,
-    periodic_gathers,
-    stencil_loads,
-)
+from xeemu.planning import hazards, invariant_division, periodic_gathers, stencil_loads
 from xeemu.emission.context import Context
-from xeemu.emission.hazards import Hazards
-from xeemu.emission.periodic_gathers import Remainder
-from xeemu.emission.stencil_loads import StencilLoad
+from xeemu.planning.hazards import Hazards
+from xeemu.planning.periodic_gathers import Remainder
+from xeemu.planning.stencil_loads import StencilLoad
 from xeemu.ir.program import Region
 from xeemu.knowledge.analysis import Facts
 

@@ -4,10 +4,10 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from xeemu.emission import compare_fusion, hazards, masked_layouts, shared_layouts, subgroup_layouts
-from xeemu.emission.compare_fusion import Comparison
-from xeemu.emission.layouts import BY_ITEM, LANE_FORM, ByItem, BySubgroup, Layout, Masked
-from xeemu.emission.subgroup_layouts import Operand
+from xeemu.planning import compare_fusion, hazards, masked_layouts, shared_layouts, subgroup_layouts
+from xeemu.planning.compare_fusion import Comparison
+from xeemu.planning.layouts import BY_ITEM, LANE_FORM, ByItem, BySubgroup, Layout, Masked
+from xeemu.planning.subgroup_layouts import Operand
 from xeemu.ir import control, ops
 from xeemu.ir.control import Call, Cond, Scan, While
 from xeemu.ir.program import Constant, Op, Region, Value

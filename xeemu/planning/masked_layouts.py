@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from xeemu.emission import hazards
-from xeemu.emission.layouts import Layout, Masked
+from xeemu.planning import hazards
+from xeemu.planning.layouts import Layout, Masked
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.ir.table import Kind

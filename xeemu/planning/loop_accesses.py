@@ -8,11 +8,11 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from xeemu.emission import hazards, strided_windows
-from xeemu.emission.chunk import Chunk
-from xeemu.emission.references import Reference
-from xeemu.emission.storage import Storage
-from xeemu.emission.strided_windows import StridedWindow
+from xeemu.planning import hazards, strided_windows
+from xeemu.planning.chunk import Chunk
+from xeemu.planning.references import Reference
+from xeemu.planning.storage import Storage
+from xeemu.planning.strided_windows import StridedWindow
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import induction

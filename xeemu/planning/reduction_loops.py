@@ -7,7 +7,7 @@ neutral element. So all the iterations of a block find it together, see `batched
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 
-from xeemu.emission.loop_accesses import CountedLoop
+from xeemu.planning.loop_accesses import CountedLoop
 from xeemu.ir.program import Op, Region, Value
 from xeemu.knowledge.analysis import Facts
 from xeemu.language import collectives

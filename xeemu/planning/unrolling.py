@@ -6,7 +6,7 @@ each other what several iterations have computed. A loop with other stores, barr
 """
 
 from xeemu.emission import iteration_blocks
-from xeemu.emission.loop_accesses import CountedLoop
+from xeemu.planning.loop_accesses import CountedLoop
 from xeemu.ir import control, ops
 from xeemu.ir.program import Op
 from xeemu.knowledge import addressing, analysis, lattices

@@ -15,20 +15,13 @@ import functools
 import math
 from collections.abc import Callable, Collection, Mapping
 
-from xeemu.emission import (
-    batched_updates,
-    independent_loops,
-    iteration_blocks,
-    reduction_loops,
-    reductions,
-    scatter_loops,
-    unrolling,
-)
-from xeemu.emission.independent_loops import Placed
-from xeemu.emission.loop_accesses import CountedLoop, MovingAccess
-from xeemu.emission.reduction_loops import Reduced
-from xeemu.emission.scatter_loops import Scattered
-from xeemu.emission.strided_windows import StridedWindow
+from xeemu.emission import batched_updates, iteration_blocks, reductions
+from xeemu.planning import independent_loops, reduction_loops, scatter_loops, unrolling
+from xeemu.planning.independent_loops import Placed
+from xeemu.planning.loop_accesses import CountedLoop, MovingAccess
+from xeemu.planning.reduction_loops import Reduced
+from xeemu.planning.scatter_loops import Scattered
+from xeemu.planning.strided_windows import StridedWindow
 from xeemu.ir import ops
 from xeemu.knowledge import analysis
 

@@ -1,0 +1,1 @@
+"""How each value, access and loop of a program is carried out, decided before anything is emitted."""
