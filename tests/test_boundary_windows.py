@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from jax import lax
 
 import xeemu as xe
-from xeemu.planning.boundary_windows import BoundaryRectangle
+from xeemu.emission import rectangles
 from xeemu.language.memory import poison
+from xeemu.planning.boundary_windows import BoundaryRectangle
 
 POISON = int(poison(np.int32))
 BRANCHES = (None, 1, 1 << 9, 1 << 12)
@@ -55,7 +56,7 @@ def test_rectangles_at_the_edge_of_a_memory(drawn, branches):
     def both(data, values, *starts):
         form = tuple(sizes), tuple(shape), tuple(sizes), True, tuple(margins), np.int32(-7), branches
         edged = BoundaryRectangle(*form)
-        return edged.read(data, starts), edged.written(data, values, starts)
+        return rectangles.read(edged, data, starts), rectangles.written(edged, data, values, starts)
 
     read, written = both(data, values, *map(np.int32, starts))
     wide = np.pad(data.reshape(shape), 20, constant_values=-7)

@@ -16,9 +16,9 @@ from launches import prepared, run
 
 import xeemu as xe
 from xeemu import kernels
-from xeemu.planning import compare_fusion
 from xeemu.ir import control
 from xeemu.launching import preparation
+from xeemu.planning import compare_fusion
 
 N, GROUPS, COLUMNS = 16, 3, 4
 ND_RANGE = xe.NDRange(GROUPS * N, N)

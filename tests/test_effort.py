@@ -8,10 +8,11 @@ from jax import lax
 
 import xeemu as xe
 from xeemu.devices import target
-from xeemu.planning import effort
+from xeemu.emission import compiling
 from xeemu.launching.arguments import DEFAULT_DEVICE, Description, checked_device
 from xeemu.launching.options import Options
 from xeemu.launching.preparation import prepare
+from xeemu.planning import effort
 
 
 @xe.kernel
@@ -35,13 +36,13 @@ def prepared(kernel, size, platform="cpu", **static):
 
 def options_of(kernel, size, platform="cpu", **static):
     ready = prepared(kernel, size, platform, **static)
-    return effort.options(ready.program, ready.cut.groups, target.of_platform(platform))
+    return compiling.effort(effort.is_short(ready.program, ready.cut.groups, target.of_platform(platform)))
 
 
-@pytest.mark.skipif(not effort._takes_little(), reason="this XLA does not know all of the options")
+@pytest.mark.skipif(not compiling.takes_little(), reason="this XLA does not know all of the options")
 @pytest.mark.parametrize(("kernel", "static"), [(summed, {"times": 10}), (halved, {})])
 def test_little_for_what_runs_shortly_on_a_cpu(kernel, static):
-    assert options_of(kernel, 1024, **static) == effort._LITTLE
+    assert options_of(kernel, 1024, **static) == compiling.LITTLE
     assert options_of(kernel, 1024, "gpu", **static) == {}
 
 
@@ -53,11 +54,11 @@ def test_as_usual_for_what_takes_long(kernel, size, static):
     assert options_of(kernel, size, **static) == {}
 
 
-@pytest.mark.skipif(not effort._takes_little(), reason="this XLA does not know all of the options")
+@pytest.mark.skipif(not compiling.takes_little(), reason="this XLA does not know all of the options")
 def test_little_for_what_is_carried_out_once():
     ready = prepared(summed, 2**16, times=2**6)
-    assert effort.options(ready.program, ready.cut.groups, ready.options.target) == {}
-    assert ready.once.compiler_options == {**ready.compiler_options, **effort._LITTLE}
+    assert not effort.is_short(ready.program, ready.cut.groups, ready.options.target)
+    assert ready.once.compiler_options == {**ready.compiler_options, **compiling.LITTLE}
     assert ready.once is ready.once
     longer = prepared(summed, 2**20, times=2**6)
     assert longer.once.compiler_options == longer.compiler_options

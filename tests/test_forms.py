@@ -17,7 +17,7 @@ from jax import lax
 
 import xeemu as xe
 from xeemu.devices.target import CPU
-from xeemu.planning.chunk import Chunk
+from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.values import materialise
 from xeemu.ir import control, evaluation, ops
 from xeemu.ir.program import Constant
@@ -161,7 +161,7 @@ def check_program(traced_: program.Program, facts: Facts, scalar: np.generic) ->
     sizes = traced_.geometry
     groups = list(np.ndindex(sizes.group_range))
     rows = [computed(traced_.body, sizes, scalar, group, k) for k, group in enumerate(groups)]
-    chunk = Chunk(sizes, 0, sizes.groups, target=CPU, deterministic=False)
+    chunk = EmittedChunk(sizes, sizes.groups, target=CPU, deterministic=False, first=0)
     bases: dict[Any, Any] = {}
     found = 0
     for variable in rows[0]:

@@ -15,8 +15,9 @@ from jax import lax
 from jax.extend.core import jaxprs_in_params
 
 import xeemu as xe
-from xeemu.planning.haloed_tiles import Cover
+from xeemu.emission import rectangles
 from xeemu.language.memory import poison
+from xeemu.planning.haloed_tiles import Cover
 
 POISON = int(poison(np.int32))
 CHUNKS = (None, 1, 1 << 11, 1 << 14)
@@ -56,7 +57,8 @@ def test_tiles_at_the_edge_of_a_memory(drawn):
 
     @jax.jit
     def read(data, *starts):
-        return Cover(sizes, shape, sizes, True, margins, np.int32(-7), True, False, tile, places).read(data, starts)
+        cover = Cover(sizes, shape, sizes, True, margins, np.int32(-7), True, False, tile, places)
+        return rectangles.tiles(cover, data, starts)
 
     wide = np.pad(data.reshape(shape), 20, constant_values=-7)
     firsts = places + 20 + np.array(starts)

@@ -15,8 +15,8 @@ from jax import lax
 from launches import prepared
 
 import xeemu as xe
-from xeemu.planning import hazards
 from xeemu.knowledge import analysis, dataflow
+from xeemu.planning import hazards
 
 ITEMS = 16
 LID = np.arange(ITEMS)

@@ -12,7 +12,7 @@ from jax import lax
 from launches import prepared
 
 import xeemu as xe
-from xeemu.planning import invariant_division
+from xeemu.emission import invariant_division
 from xeemu.language.memory import poison
 
 DTYPES = ("int32", "uint32")

@@ -10,11 +10,11 @@ from jax import lax
 from launches import prepared
 
 import xeemu as xe
+from xeemu.ir import ops
+from xeemu.language import importing
 from xeemu.planning import layout_assignment
 from xeemu.planning.layout_assignment import Setting
 from xeemu.planning.layouts import BY_ITEM, ByItem, BySubgroup, Masked, Sharing
-from xeemu.ir import ops
-from xeemu.language import importing
 
 LANES, ITEMS, GROUPS = 8, 32, 4
 UNIFORM, BY_LANE = BySubgroup(LANES, uniform=True), BySubgroup(LANES, uniform=False)

@@ -14,6 +14,7 @@ from test_merge_updates import on_a_gpu
 import xeemu as xe
 from xeemu.devices.target import CPU, GPU
 from xeemu.emission import interpreter
+from xeemu.ir import control
 from xeemu.planning import loop_plans, while_plans
 from xeemu.planning.chunk import Chunk
 from xeemu.planning.independent_loops import Placed
@@ -23,7 +24,6 @@ from xeemu.planning.reduction_loops import Reduced
 from xeemu.planning.scatter_loops import Scattered
 from xeemu.planning.storage import Storage
 from xeemu.planning.while_plans import BottomTested, TopTested, WhileLoop
-from xeemu.ir import control
 
 ITEMS, GROUPS, TURNS = 16, 2, 256
 SIZES = {"local": GROUPS, "private": GROUPS * ITEMS}
@@ -53,7 +53,7 @@ def counted(turn, dtype=jnp.int32, length=TURNS, size=0, elements=4096, target=C
         (n, found) for n, op in enumerate(ready.program.body.ops) if isinstance(found := control.of(op), control.Scan)
     )
     (facts,) = ready.facts.inner[number]
-    chunk = Chunk(ready.program.geometry, 0, groups, target, True, iterations=64, spare_bytes=1 << 30)
+    chunk = Chunk(ready.program.geometry, groups, target, True, iterations=64, spare_bytes=1 << 30)
     memories = {v: facts.values[v] for v in scan.body.taken if facts.values[v].space}
     storages = {known: storage(known.space, v.shape, v.dtype) for v, known in memories.items()}
     return CountedLoop(scan, facts, chunk, storages, masked=masked)

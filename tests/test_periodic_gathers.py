@@ -14,7 +14,7 @@ from threaded import on_a_cpu
 
 import xeemu as xe
 from xeemu.devices import target
-from xeemu.planning.periodic_gathers import PeriodicGather
+from xeemu.emission import access
 from xeemu.launching import cores
 
 __all__ = ["on_a_cpu"]
@@ -32,8 +32,8 @@ def short_rounds(monkeypatch):
 def found(monkeypatch):
     """The periodic gathers that were made, on a CPU of few cores."""
     monkeypatch.setattr(cores, "count", lambda: 2)
-    read, seen = PeriodicGather.read, []
-    monkeypatch.setattr(PeriodicGather, "read", lambda self, *given: seen.append(self) or read(self, *given))
+    read, seen = access._periods, []
+    monkeypatch.setattr(access, "_periods", lambda plan, *given: seen.append(plan) or read(plan, *given))
     return seen
 
 

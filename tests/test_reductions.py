@@ -12,6 +12,7 @@ from oracle import COMBINE
 
 from xeemu.devices.target import CPU, GPU
 from xeemu.emission import reductions
+from xeemu.planning import row_reductions
 
 
 def expected(values, op, axes):
@@ -64,7 +65,7 @@ def test_rows_of_none():
 def test_floats_are_left_to_the_compiler():
     x = np.arange(70_000, dtype=np.float32)
     text = str(jax.make_jaxpr(lambda x: reductions.reduced(x, "max", (0,), target=CPU))(x))
-    assert f"f32[{reductions.PARTS}]" not in text
+    assert f"f32[{row_reductions.PARTS}]" not in text
     assert reductions.reduced(jnp.asarray(x), "max", (0,), target=CPU) == 69_999
 
 
@@ -79,7 +80,7 @@ def test_a_row_of_what_is_computed_takes_no_memory(shape):
 @pytest.mark.parametrize("parts", [1, 16])
 def test_longest(parts):
     for length in (0, 255, 256, 4095, 4096, 5000, 2**20, 10**6, 10**9 + 7):
-        found = reductions.longest(length, parts)
+        found = row_reductions.longest(length, parts)
         assert found <= length
         assert found % (256 * parts) == 0
         assert length - found < max(256 * parts, 0.05 * length)

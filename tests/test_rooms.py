@@ -1,4 +1,4 @@
-"""Modules of a room do not import one another in a circle."""
+"""Modules of a room do not import one another in a circle, and what decides imports no JAX."""
 
 import ast
 import pathlib
@@ -43,3 +43,11 @@ def test_modules_of_a_room_import_one_another_in_no_circle(room):
     }
     shown = sorted(" ".join(sorted(name.rpartition(".")[2] for name in circle)) for circle in circles)
     assert not shown
+
+
+@pytest.mark.parametrize("path", sorted((pages.ROOT / "xeemu" / "planning").glob("*.py")), ids=lambda path: path.stem)
+def test_what_decides_emits_nothing(path):
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    names = [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
+    names += [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    assert not [name for name in names if name.split(".")[0] == "jax" or name.startswith("xeemu.emission")]

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xeemu.planning import row_views
+from xeemu.emission import rectangles
 from xeemu.knowledge import lattices
 from xeemu.knowledge.lattices import Lattice, StridedAxis
+from xeemu.planning import row_views
 
 AXES = st.lists(
     st.builds(StridedAxis, st.integers(2, 4), st.sampled_from([-24, -8, -2, -1, 1, 2, 3, 4, 6, 8, 12, 24])), max_size=3
@@ -24,12 +25,14 @@ def addresses(lattice):
 
 
 def check(rectangle, start, data, where):
-    starts = rectangle.starts((jnp.int32(start),))
-    np.testing.assert_array_equal(rectangle.read(jnp.asarray(data), starts), data[where])
+    starts = rectangles.starts(rectangle, (jnp.int32(start),))
+    np.testing.assert_array_equal(rectangles.read(rectangle, jnp.asarray(data), starts), data[where])
     values = -1 - np.arange(where.size, dtype=data.dtype).reshape(where.shape)
     expected = data.copy()
     expected[where] = values
-    np.testing.assert_array_equal(rectangle.written(jnp.asarray(data), jnp.asarray(values), starts), expected)
+    np.testing.assert_array_equal(
+        rectangles.written(rectangle, jnp.asarray(data), jnp.asarray(values), starts), expected
+    )
 
 
 @pytest.mark.thorough
@@ -54,7 +57,7 @@ def test_rows_of_a_matrix():
     step = 16  # tiles lie side by side
     rectangle = row_views.of_rows(tile, 0, step, 10 * 48, True)
     assert (rectangle.shape, rectangle.sizes) == ((10, 48), (4, 16))
-    assert [int(start) for start in rectangle.starts((jnp.int32(3 * 48 + 2 * step),))] == [3, 32]
+    assert [int(start) for start in rectangles.starts(rectangle, (jnp.int32(3 * 48 + 2 * step),))] == [3, 32]
 
 
 def test_none_where_a_row_may_be_left():
@@ -69,7 +72,7 @@ def test_a_flat_rectangle_is_dense():
     data = np.arange(3 * 20, dtype=np.int32).reshape(3, 20)
     where = np.arange(3)[:, None] * 20 + 5 + np.arange(8)
     rectangle, starts = row_views.flat(line, data.shape, (3,)), (jnp.int32(0), jnp.int32(5))
-    np.testing.assert_array_equal(rectangle.read(jnp.asarray(data), starts), data.reshape(-1)[where])
-    after = np.asarray(rectangle.written(jnp.asarray(data), jnp.zeros((3, 8), jnp.int32), starts))
+    np.testing.assert_array_equal(rectangles.read(rectangle, jnp.asarray(data), starts), data.reshape(-1)[where])
+    after = np.asarray(rectangles.written(rectangle, jnp.asarray(data), jnp.zeros((3, 8), jnp.int32), starts))
     np.testing.assert_array_equal(after, np.where((np.arange(20) >= 5) & (np.arange(20) < 13), 0, data))
     assert row_views.flat(strided, data.shape, (3,)) is None

@@ -7,9 +7,9 @@ from defects import DEFECTS
 from jax import lax
 
 import xeemu as xe
-from xeemu.planning import effort
 from xeemu.faults import checking
 from xeemu.faults.screening import Screened
+from xeemu.planning import effort
 
 ITEMS, GROUP = 256, 32
 ND_RANGE = xe.NDRange(ITEMS, GROUP)

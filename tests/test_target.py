@@ -16,7 +16,18 @@ from xeemu.devices import target
 from xeemu.devices.target import CPU, GPU, Target
 
 ROOT = Path(target.__file__).parents[1]
-ROOMS = ("language", "knowledge", "emission", "stepping", "launching", "inspection", "faults", "cost", "sweeps")
+ROOMS = (
+    "language",
+    "knowledge",
+    "planning",
+    "emission",
+    "stepping",
+    "launching",
+    "inspection",
+    "faults",
+    "cost",
+    "sweeps",
+)
 SMALL = dataclasses.replace(CPU.blocks, reduced_elements=1 << 8)
 NARROW = dataclasses.replace(CPU, name="narrow", vector_bits=128, blocks=SMALL)
 """Made up, as a host with figures of its own."""

@@ -13,10 +13,9 @@ from test_kernels import EXAMPLES_FOR_TESTS, JUDGED, SIZES
 from test_merge_updates import on_a_gpu
 
 import xeemu as xe
-from xeemu.emission import iteration_blocks
-from xeemu.planning import loop_accesses
 from xeemu.ir import control, ops
 from xeemu.launching.chunking import Cut
+from xeemu.planning import loop_accesses, unrolling
 
 
 @pytest.mark.parametrize("name", [name for name in JUDGED if EXAMPLES_FOR_TESTS[name].run is None])
@@ -143,7 +142,7 @@ def test_many_work_items_on_a_cpu_take_fewer_iterations_at_a_time(turns, step, s
         want = (3 * want + x[place].astype(np.int64) * x[k]) % 2**32
     np.testing.assert_array_equal(got.view(np.uint32), want)
     products = len(re.findall(r"= mul (?:\w+ )?3:i32", str(jax.make_jaxpr(ready.emit)(*arguments))))
-    block = iteration_blocks.evenly(turns, min(turns, 16))
+    block = unrolling.evenly(turns, min(turns, 16))
     found = block + turns % block
     assert found <= products <= found + 1
 

@@ -22,7 +22,7 @@ from xeemu.cost.counter import Execution
 from xeemu.cost.instructions import START
 from xeemu.cost.observed import Observed
 from xeemu.cost.sampling import Sample
-from xeemu.planning.chunk import Chunk
+from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.observer import MAX_ITERATIONS, Event, Observer
 from xeemu.emission.values import Emitted
 from xeemu.knowledge.access_tree import AccessSite, Key
@@ -114,7 +114,7 @@ class Counting(Observer):
     watches = True
     max_iterations = MAX_ITERATIONS
 
-    def __init__(self, ledger: Ledger, chunk: Chunk, state: State) -> None:
+    def __init__(self, ledger: Ledger, chunk: EmittedChunk, state: State) -> None:
         self.ledger, self.chunk = ledger, chunk
         self.drawn = ledger.sample.drawn(chunk) if ledger.sample else None
         slots = ledger.sample.slots if ledger.sample else 0
@@ -133,13 +133,15 @@ class Counting(Observer):
             "squares": [total + (g * g).sum(0) for total, g in zip(self.state["squares"], groups, strict=True)],
         }
 
-    def on_body(self, facts: Facts, running: jax.Array | None, chunk: Chunk) -> None:
+    def on_body(self, facts: Facts, running: jax.Array | None, chunk: EmittedChunk) -> None:
         if facts in self._paths:
             times = jnp.int64(chunk.count) if running is None else running.sum(dtype=np.int64)
             self._add("turns", self._paths[facts], times)
         self._on_section((facts, START), running)
 
-    def on_region(self, facts: Facts, number: int, mask: Emitted, running: jax.Array | None, chunk: Chunk) -> None:
+    def on_region(
+        self, facts: Facts, number: int, mask: Emitted, running: jax.Array | None, chunk: EmittedChunk
+    ) -> None:
         lanes = mask.array(chunk).reshape(chunk.count if mask.known.varying else 1, -1)
         present = chunk.present()
         lanes = lanes if present is None else lanes & present
@@ -153,12 +155,12 @@ class Counting(Observer):
             times = active if running is None else jnp.where(running, active, 0)
             self._add("active", self._sections[key], times.sum(dtype=np.int64))
 
-    def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: Chunk) -> None:
+    def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: EmittedChunk) -> None:
         if (facts, number) in self.ledger.loops:
             loop = self.ledger.loops[facts, number]
             self._put("exceeded", loop, self.state["exceeded"][loop] | exceeded)
 
-    def on_access(self, event: Event, chunk: Chunk) -> None:
+    def on_access(self, event: Event, chunk: EmittedChunk) -> None:
         key = event.facts, event.number
         missing, untallied = key in self._left, key in self.ledger.census.untallied
         if not (missing or untallied) or not event.lanes.count:

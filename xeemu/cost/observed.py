@@ -19,7 +19,7 @@ from jax import lax
 
 from xeemu.cost.costs import Meter
 from xeemu.cost.requests import sub_groups
-from xeemu.planning.chunk import Chunk
+from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.observer import Event
 from xeemu.emission.positions import Lanes, Located
 from xeemu.knowledge.forms import Form
@@ -35,7 +35,7 @@ class Observed:
 
     event: Event
     meter: Meter
-    chunk: Chunk
+    chunk: EmittedChunk
 
     @property
     def memory(self) -> Allocation:

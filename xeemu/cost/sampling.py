@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.planning.chunk import Chunk
+from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.errors import KernelArgumentError
 
 _SEED = 2009
@@ -58,7 +58,7 @@ class Sample:
         """What a total of the sample is multiplied with."""
         return self.groups / self.size
 
-    def drawn(self, chunk: Chunk) -> Drawn:
+    def drawn(self, chunk: EmittedChunk) -> Drawn:
         """The sampled groups of a chunk."""
         number = jnp.asarray(chunk.first) // self.chunk
         row = jnp.asarray(self.table)[number]

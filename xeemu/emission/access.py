@@ -9,7 +9,24 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.emission import fusion_barriers, items, ordered_atomics, placed_windows, positions, small_histograms
+from xeemu.emission import (
+    fusion_barriers,
+    items,
+    ordered_atomics,
+    placed_windows,
+    positions,
+    rectangles,
+    small_histograms,
+)
+from xeemu.emission.buffers import Buffer, Update
+from xeemu.emission.emitted_chunks import EmittedChunk
+from xeemu.emission.placed_windows import PlacedWindow
+from xeemu.emission.positions import Lanes, Touched, columns, places
+from xeemu.emission.values import Emitted, Groupwise, Parts, own
+from xeemu.ir.program import Value
+from xeemu.knowledge import addressing
+from xeemu.knowledge.analysis import Facts
+from xeemu.language.memory import poison
 from xeemu.planning import layouts
 from xeemu.planning.access_plans import (
     Atomic,
@@ -19,25 +36,22 @@ from xeemu.planning.access_plans import (
     Load,
     Missing,
     ScatteredUpdate,
+    StencilWindow,
     Store,
 )
-from xeemu.emission.buffers import Buffer, Update
-from xeemu.planning.chunk import Chunk
 from xeemu.planning.haloed_tiles import HaloedTiles
 from xeemu.planning.layouts import Layout, Masked, Sharing
 from xeemu.planning.periodic_gathers import PeriodicGather
-from xeemu.emission.placed_windows import PlacedWindow
-from xeemu.emission.positions import Lanes, Touched, columns, places
 from xeemu.planning.strided_windows import StridedWindow
-from xeemu.emission.values import Emitted, Groupwise, Parts, own
-from xeemu.ir.program import Value
-from xeemu.knowledge import addressing
-from xeemu.knowledge.analysis import Facts
-from xeemu.language.memory import poison
 
 
 def read(
-    plan: Load, at: Touched, sharing: Sharing | None = None, in_line: bool = False, base: jax.Array | None = None
+    plan: Load,
+    at: Touched,
+    sharing: Sharing | None,
+    around: dict[int, jax.Array],
+    in_line: bool = False,
+    base: jax.Array | None = None,
 ) -> Groupwise:
     """`[own groups or 1, n or 1]` values of the elements that a load touches.
 
@@ -45,6 +59,7 @@ def read(
       plan: how it is carried out.
       at: the elements.
       sharing: which groups share them.
+      around: see `Applied`.
       in_line: whether a window is read along a line of the memory, see `Iteration`.
       base: of the number that a periodic gather divides, if that has one.
     """
@@ -53,17 +68,43 @@ def read(
         case Missing(value):
             return Groupwise(jnp.full((1, at.where.count), value))
         case PeriodicGather():
-            return Groupwise(plan.read(data, plan.first(base, at.chunk)))
+            return Groupwise(_periods(plan, at, base))
         case StridedWindow():
             return _placed(plan, at).read(data, in_line)
+        case StencilWindow():
+            return _part(plan, at, around)
         case HaloedTiles():
-            return plan.read(data, positions.starts(at.buffer, at.address, plan.further, at.chunk))
+            tiles = rectangles.tiles(plan.cover, data, positions.starts(at.buffer, at.address, plan.further, at.chunk))
+            return Groupwise(columns(tiles, plan.chosen), plan.sharing)
         case Gather():
             return Groupwise(_gather(plan, at, sharing), sharing)
 
 
 def _placed(window: StridedWindow, at: Touched) -> PlacedWindow:
     return placed_windows.placed(window, at.buffer, at.address, at.chunk)
+
+
+def _part(plan: StencilWindow, at: Touched, around: dict[int, jax.Array]) -> Groupwise:
+    """A window as a part of the rectangle around several, which is read with the first of them."""
+    placed, neighbour, part = _placed(plan.window, at), plan.neighbour, plan.window.rectangle
+    assert part is not None
+    first = tuple(lax.sub(s, s.dtype.type(n)) for s, n in zip(placed.corner, neighbour.offset, strict=True))
+    if neighbour.first not in around:
+        around[neighbour.first] = rectangles.read(plan.around, at.buffer.data, first)
+    last = [f + n for f, n in zip(neighbour.offset, part.sizes, strict=True)]
+    return placed.of_rectangle(lax.slice(around[neighbour.first], neighbour.offset, last).reshape(part.values))
+
+
+def _periods(plan: PeriodicGather, at: Touched, base: jax.Array | None) -> jax.Array:
+    """`[groups, elements]`: some periods of what a remainder looks up, side by side."""
+    index, count = plan.index, plan.groups * plan.elements
+    number = positions.start(plan.form, base, index.dividend.dtype, at.chunk)
+    first = lax.rem(number, number.dtype.type(index.divisor)).astype(np.int32)
+    rest = lax.rem(first + np.arange(plan.found, dtype=np.int32), np.int32(index.divisor))
+    found = rest.dtype.type(index.offset) + rest.dtype.type(index.sign) * rest
+    periods = at.buffer.data.reshape(-1).at[found].get(mode="promise_in_bounds", wrap_negative_indices=False)
+    copies = jnp.broadcast_to(fusion_barriers.settled(periods), (-(-count // plan.found), plan.found))
+    return copies.reshape(-1)[:count].reshape(plan.groups, plan.elements)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -82,7 +123,7 @@ class Loaded:
     other: Emitted | None
     layout: Layout
     varying: bool
-    chunk: Chunk
+    chunk: EmittedChunk
 
     def value(self, facts: Facts, value: Value, found: Groupwise) -> Emitted:
         """The value of a program, from the `[own groups or 1, n or 1]` elements that take part."""
@@ -128,7 +169,9 @@ def _runs(data: jax.Array, firsts: jax.Array, length: int) -> jax.Array:
     return found.reshape(len(firsts), -1)
 
 
-def _expanded(values: jax.Array, where: Lanes, other: Emitted | None, chunk: Chunk, dtype: np.dtype) -> jax.Array:
+def _expanded(
+    values: jax.Array, where: Lanes, other: Emitted | None, chunk: EmittedChunk, dtype: np.dtype
+) -> jax.Array:
     """`[G or 1, all elements]`: the loaded values in their places, `other` where the mask leaves elements out."""
     if other is None:
         return values
@@ -192,7 +235,7 @@ def _target(at: Touched) -> jax.Array:
     return _chosen(place, inside, at.where, at.buffer.data.size, at.chunk)
 
 
-def _chosen(places: jax.Array, inside: jax.Array | None, where: Lanes, end: int, chunk: Chunk) -> jax.Array:
+def _chosen(places: jax.Array, inside: jax.Array | None, where: Lanes, end: int, chunk: EmittedChunk) -> jax.Array:
     for condition in (inside, where.mask):
         if condition is not None:
             places = jnp.where(condition, places, places.dtype.type(end))
@@ -235,7 +278,7 @@ def atomic(plan: Atomic, at: Touched, op: str, values: Sequence[Emitted]) -> Buf
                 return dataclasses.replace(buffer, left=(*buffer.left, update))
             return buffer.holding(carried_out(buffer, [update], chunk))
         case InOrder():
-            return buffer.holding(_in_order(at, op, arrays)[1])
+            return buffer.holding(_in_order(plan, at, op, arrays)[1])
 
 
 def _update(plan: ScatteredUpdate, at: Touched, op: str, array: jax.Array) -> Update:
@@ -260,7 +303,7 @@ def _positions(update: Update, data: jax.Array) -> jax.Array:
     return flat.reshape(update.target.shape)
 
 
-def carried_out(buffer: Buffer, updates: Sequence[Update], chunk: Chunk) -> jax.Array:
+def carried_out(buffer: Buffer, updates: Sequence[Update], chunk: EmittedChunk) -> jax.Array:
     """The contents of a memory after updates, all by one operation.
 
     They are joined in one scatter unless that takes its elements one after the other anyway.
@@ -290,19 +333,19 @@ def fetch(plan: Empty | InOrder, at: Touched, op: str, values: Sequence[Emitted]
     if isinstance(plan, Empty):
         return jnp.full((chunk.count, *where.shape), missing), buffer
     arrays = [where.array(v, chunk).astype(buffer.data.dtype) for v in values]
-    old, data = _in_order(at, op, arrays)
+    old, data = _in_order(plan, at, op, arrays)
     if not where.all:
         everyone = jnp.full((chunk.count, math.prod(where.shape)), missing)
         old = everyone.at[:, where.chosen].set(old, unique_indices=True)
     return old.reshape(chunk.count, *where.shape), buffer.holding(data)
 
 
-def _in_order(at: Touched, op: str, arrays: Sequence[jax.Array]) -> tuple[jax.Array, jax.Array]:
+def _in_order(plan: InOrder, at: Touched, op: str, arrays: Sequence[jax.Array]) -> tuple[jax.Array, jax.Array]:
     """Old values and the memory after atomic operations in the order of the work-items."""
     buffer, target = at.buffer, _target(at)
     flat = [jnp.broadcast_to(a, target.shape).reshape(-1) for a in arrays]
     data, addresses = buffer.data.reshape(-1), target.reshape(-1)
-    if at.chunk.deterministic and ordered_atomics.rounds(buffer.data.dtype, op):
+    if plan.rounds:
         old, data = ordered_atomics.in_sequence(data, addresses, -flat[0] if op == "sub" else flat[0])
     else:
         old, data = ordered_atomics.apply(data, op, addresses, flat)

@@ -16,16 +16,16 @@ import numpy as np
 
 from xeemu.emission import access, batched_updates, emitted_loops, iteration_blocks, reductions
 from xeemu.emission.emitted_loops import EmittedLoop, PlacedAccess
-from xeemu.planning.independent_loops import Placed
 from xeemu.emission.items import Item, as_memory
 from xeemu.emission.iterations import Iteration
-from xeemu.planning.loop_plans import Batched, Version
-from xeemu.planning.reduction_loops import Reduced
-from xeemu.planning.scatter_loops import Scattered
 from xeemu.emission.values import Groupwise
 from xeemu.ir import ops
 from xeemu.knowledge import induction
 from xeemu.language import collectives
+from xeemu.planning.independent_loops import Placed
+from xeemu.planning.loop_plans import Batched, Version
+from xeemu.planning.reduction_loops import Reduced
+from xeemu.planning.scatter_loops import Scattered
 
 _State = tuple[list[Any], dict[int, Any]]
 """What is carried, and accumulators for some of it."""

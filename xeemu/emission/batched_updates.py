@@ -6,35 +6,8 @@ import jax
 import jax.numpy as jnp
 
 from xeemu.devices.target import Target
-from xeemu.emission import ordered_atomics
-from xeemu.planning import strided_windows
 from xeemu.emission.buffers import Made
-from xeemu.planning.chunk import Chunk
 from xeemu.emission.placed_windows import PlacedWindow
-from xeemu.planning.references import Reference
-from xeemu.planning.strided_windows import StridedWindow
-from xeemu.knowledge.lattices import StridedAxis
-
-
-def window(first: Reference, op: str, axis: StridedAxis, chunk: Chunk) -> StridedWindow | None:
-    """The window of several updates; None if there is none, or if their order counts.
-
-    Args:
-      first: the elements of the first update.
-      op: the operation.
-      axis: how many there are, and how much further each begins.
-      chunk: the work-groups.
-    """
-    if not first.address.proved or first.is_empty:
-        return None
-    if op != "store" and (
-        op not in ordered_atomics.COMBINE or (chunk.deterministic and ordered_atomics.rounds(first.storage.dtype, op))
-    ):
-        return None
-    found = strided_windows.of_reference(first, chunk, axis)
-    if found is None or found.rectangle is None:
-        return None
-    return found if op != "store" or (axis.stride and found.writable(first.masked)) else None
 
 
 def after(data: jax.Array, placed: PlacedWindow, op: str, made: Made, target: Target) -> jax.Array:

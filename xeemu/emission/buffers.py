@@ -8,6 +8,7 @@ import jax
 import numpy as np
 from jax import lax
 
+from xeemu.planning.access_plans import Few
 from xeemu.planning.storage import Storage
 
 
@@ -99,7 +100,7 @@ class Update:
     op: str = dataclasses.field(metadata={"static": True})
     always: bool = dataclasses.field(metadata={"static": True})
     own: bool = dataclasses.field(metadata={"static": True})
-    few: "Few | None" = dataclasses.field(default=None, metadata={"static": True})
+    few: Few | None = dataclasses.field(default=None, metadata={"static": True})
 
 
 @jax.tree_util.register_dataclass
@@ -114,18 +115,3 @@ class Made:
 
     values: jax.Array
     mask: jax.Array | None
-
-
-@dataclasses.dataclass(frozen=True)
-class Few:
-    """A number that is added to elements of a memory, and which of a group or work-item these can be.
-
-    Attributes:
-      first: the first of them.
-      size: how many they are.
-      number: what is added to each that is chosen, as often as it is.
-    """
-
-    first: int
-    size: int
-    number: int

@@ -7,15 +7,14 @@ from typing import Any
 import jax
 from jax.extend import core as jex_core
 
-from xeemu.devices.target import Target
-from xeemu.ir import ops
-from xeemu.ir.program import Op
-from xeemu.knowledge import addressing, analysis
-from xeemu.knowledge.analysis import Facts
-from xeemu.language.program import Program
-
 # XLA would divide parts of a program among threads that wait for each other: by this pass, and in its libraries.
 _SINGLE = {"xla_disable_hlo_passes": "cpu-parallel-task-assigner", "xla_cpu_multi_thread_eigen": False}
+# Without LLVM's optimisations, without emitters that are compilers themselves, and all in one piece.
+LITTLE = {
+    "xla_backend_optimization_level": 0,
+    "xla_cpu_use_fusion_emitters": False,
+    "xla_cpu_parallel_codegen_split_count": 1,
+}
 
 
 def compiled(function: Callable[..., Any], options: Mapping[str, Any], donated: Sequence[int]) -> Callable[..., Any]:
@@ -23,7 +22,7 @@ def compiled(function: Callable[..., Any], options: Mapping[str, Any], donated: 
 
     Args:
       function: of arrays.
-      options: as `options` gives.
+      options: as `vectors` and `effort` give.
       donated: numbers of arguments whose memory the results may take.
     """
     return jax.jit(function, donate_argnums=tuple(donated), compiler_options=dict(options) or None)
@@ -40,43 +39,30 @@ def _state_outside() -> Any:
         return jex_core.get_opaque_trace_state()
 
 
-def options(program: Program, facts: Facts, target: Target) -> Mapping[str, Any]:
-    """XLA's options for a program.
-
-    Args:
-      program: of a launch.
-      facts: its analysis.
-      target: where it will run.
-    """
-    wide = target.vector_bits is not None and not _gathers(program, facts) and _takes_vectors(target.vector_bits)
-    return _vectors(target.vector_bits) if wide else {}
-
-
 def single(options: Mapping[str, Any]) -> Mapping[str, Any]:
     """Options of a program for a CPU that keeps to the thread that calls it."""
     return {**options, **_SINGLE} if takes_single() else options
 
 
-def _gathers(program: Program, facts: Facts) -> bool:
-    """Whether elements are looked up one by one: sixteen at once took up to twice as long as eight and eight."""
-    parts = analysis.executed(program.body, facts)
-    return any(_is_gather(op, known) for body, known in parts for op in body.ops)
-
-
-def _is_gather(op: Op, facts: Facts) -> bool:
-    if op.name != ops.LOAD or not facts.values[op.results[0]].varying:
-        return False
-    return not addressing.is_formed(op, facts)
-
-
-def _vectors(bits: int | None) -> Mapping[str, Any]:
-    """The option for vectors of so many bits; a CPU without such ignores it."""
-    return {"xla_cpu_prefer_vector_width": bits}
+def vectors(bits: int | None) -> Mapping[str, Any]:
+    """Options for vectors of so many bits, of which a CPU without such ignores it; none for None."""
+    return {"xla_cpu_prefer_vector_width": bits} if bits is not None and _takes_vectors(bits) else {}
 
 
 @functools.cache
 def _takes_vectors(bits: int) -> bool:
-    return takes(_vectors(bits))
+    return takes({"xla_cpu_prefer_vector_width": bits})
+
+
+def effort(little: bool) -> Mapping[str, Any]:
+    """Options for XLA to try little, which takes less time to compile; none for what is worth more."""
+    return LITTLE if little and takes_little() else {}
+
+
+@functools.cache
+def takes_little() -> bool:
+    """Whether XLA can be asked to try little."""
+    return takes(LITTLE)
 
 
 @functools.cache

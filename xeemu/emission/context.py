@@ -6,14 +6,14 @@ from typing import Protocol
 
 import jax
 
-from xeemu.planning.chunk import Chunk
+from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.items import Item
 from xeemu.emission.iterations import Iteration
-from xeemu.planning.layout_assignment import Setting
-from xeemu.planning.layouts import Layout
 from xeemu.emission.observer import Observer
 from xeemu.ir.program import Op, Region, Value
 from xeemu.knowledge.analysis import Facts, Known
+from xeemu.planning.layout_assignment import Setting
+from xeemu.planning.layouts import Layout
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class Context:
       iteration: the one of a loop's block that is being emitted, if one is.
     """
 
-    chunk: Chunk
+    chunk: EmittedChunk
     present: jax.Array | None
     observer: Observer
     iteration: Iteration | None = None
@@ -45,7 +45,7 @@ class Context:
             block=self.chunk.block() if self.chunk.target.keeps_shared else None,
         )
 
-    def storing(self, known: Known) -> Chunk:
+    def storing(self, known: Known) -> EmittedChunk:
         """The groups that store to a memory: any of them if all would store the same."""
         return self.chunk.storing(known)
 
@@ -62,6 +62,7 @@ class Applied:
       read: gives what another value stands for.
       layouts: how its results are held.
       active: `[G]` mask of the groups that execute it, or None for all.
+      around: rectangles that were read for several loads of its body, by the numbers of the first of these.
     """
 
     facts: Facts
@@ -71,6 +72,7 @@ class Applied:
     read: Callable[[Value], Item]
     layouts: Sequence[Layout]
     active: jax.Array | None
+    around: dict[int, jax.Array]
 
     @property
     def inner(self) -> tuple[Facts, ...]:

@@ -8,18 +8,18 @@ import jax.numpy as jnp
 from jax import lax
 
 from xeemu.emission import batched_loops, loop_carries, strip_mining
-from xeemu.planning import loop_plans
 from xeemu.emission.buffers import Buffer
 from xeemu.emission.context import Applied, Emitter
 from xeemu.emission.emitted_loops import EmittedLoop
 from xeemu.emission.items import Item, as_value, named
-from xeemu.planning.loop_accesses import CountedLoop
 from xeemu.emission.loop_carries import Carried
-from xeemu.planning.loop_plans import Batched, OneByOne, StripMined
 from xeemu.emission.observer import Observer
 from xeemu.emission.values import Emitted
 from xeemu.ir.control import Scan
 from xeemu.knowledge import analysis
+from xeemu.planning import loop_plans
+from xeemu.planning.loop_accesses import CountedLoop
+from xeemu.planning.loop_plans import Batched, OneByOne, StripMined
 
 
 def results(emitter: Emitter, applied: Applied, scan: Scan) -> list[Item]:

@@ -11,17 +11,17 @@ from jax import lax
 
 from xeemu.emission import placed_windows, positions
 from xeemu.emission.buffers import Buffer
-from xeemu.planning.chunk import Chunk
 from xeemu.emission.context import Emitter
+from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.items import Item, as_value
 from xeemu.emission.iterations import Iteration
-from xeemu.planning.loop_accesses import CountedLoop
 from xeemu.emission.loop_carries import Carried
-from xeemu.planning.loop_plans import Version, Versions
 from xeemu.emission.placed_windows import PlacedWindow
 from xeemu.emission.positions import Lanes
-from xeemu.planning.strided_windows import StridedWindow
 from xeemu.ir import ops
+from xeemu.planning.loop_accesses import CountedLoop
+from xeemu.planning.loop_plans import Version, Versions
+from xeemu.planning.strided_windows import StridedWindow
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class EmittedLoop:
     active: jax.Array | None
 
     @property
-    def chunk(self) -> Chunk:
+    def chunk(self) -> EmittedChunk:
         """The groups."""
         return self.emitter.context.chunk
 
@@ -89,10 +89,13 @@ class EmittedLoop:
         found = self.emitter.needed(body, facts, inputs, indices)
         placed = {}
         for (n, window), index in zip(windows.items(), found, strict=True):
-            access, buffer = self.counted.moving[n], buffers[facts.values[body.ops[n].operands[0]]]
-            where = Lanes(access.reference.elements, None)
-            address = positions.locate(buffer, [as_value(index)], where, access.chunk)
-            placed[n] = PlacedAccess(buffer, placed_windows.placed(window, buffer, address, access.chunk))
+            memory, where = (
+                facts.values[body.ops[n].operands[0]],
+                Lanes(self.counted.moving[n].reference.elements, None),
+            )
+            chunk = self.chunk if body.ops[n].name == ops.LOAD else self.chunk.storing(memory)
+            address = positions.locate(buffers[memory], [as_value(index)], where, chunk)
+            placed[n] = PlacedAccess(buffers[memory], placed_windows.placed(window, buffers[memory], address, chunk))
         return placed
 
     def _before(self, packed: list[Any]) -> list[Item]:

@@ -13,22 +13,21 @@ import jax.numpy as jnp
 import numpy as np
 
 from xeemu.emission import conditionals, counted_loops, exactness, items, lifted_ops, memory_ops, while_loops
-from xeemu.planning import compare_fusion, layout_assignment, rowwise
-from xeemu.planning import access_constraints
-from xeemu.planning.access_constraints import AccessConstraints
 from xeemu.emission.buffers import Buffer, Origin
-from xeemu.planning.chunk import Chunk
 from xeemu.emission.context import Applied, Context
+from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.items import Item, as_memory, as_value
-from xeemu.planning.layout_assignment import Assignment
-from xeemu.planning.layouts import LANE_FORM
 from xeemu.emission.observer import Observer, Passage, Result
-from xeemu.planning.storage import Storage
 from xeemu.emission.values import Emitted
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Region, Value
 from xeemu.knowledge.analysis import Facts
 from xeemu.language.program import Program
+from xeemu.planning import access_constraints, compare_fusion, layout_assignment, rowwise
+from xeemu.planning.access_constraints import AccessConstraints
+from xeemu.planning.layout_assignment import Assignment
+from xeemu.planning.layouts import LANE_FORM
+from xeemu.planning.storage import Storage
 
 
 def run(
@@ -36,7 +35,7 @@ def run(
     facts: Facts,
     arguments: Sequence[jax.Array],
     origins: Mapping[int, Origin],
-    chunk: Chunk,
+    chunk: EmittedChunk,
     observer: Observer,
 ) -> list[jax.Array]:
     """Runs a program for the groups of a chunk.
@@ -54,7 +53,7 @@ def run(
     """
     found = buffers(program, dict(enumerate(arguments)), origins)
     if chunk.target.gathers_one_by_one and not observer.watches:
-        for k, shape in rowwise.of_program(program, facts, chunk, found).items():
+        for k, shape in rowwise.of_program(program, facts, chunk, storages(found)).items():
             found[k] = dataclasses.replace(found[k], storage=dataclasses.replace(found[k].storage, rows=shape))
     scalars = ((k, v) for k, v in enumerate(program.body.inputs) if k not in found)
     inputs: dict[int, Item] = {**found} | {
@@ -78,6 +77,11 @@ def buffers(program: Program, data: Mapping[int, jax.Array], origins: Mapping[in
     return found
 
 
+def storages(buffers: Mapping[int, Buffer]) -> dict[int, Storage]:
+    """How memories are held."""
+    return {k: buffer.storage for k, buffer in buffers.items()}
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Interpreter:
     """Emits programs in a context; the `Emitter` that loops and branches know."""
@@ -90,10 +94,11 @@ class _Interpreter:
 
     def body(self, body: Region, facts: Facts, inputs: Sequence[Item], active: jax.Array | None) -> list[Item]:
         """Emits a (sub)program; `active` is the `[G]` mask of the groups that execute it, or None for all."""
-        self.context.observer.on_body(facts, active, self.context.chunk)
-        return _Emission.of(
-            self, body, facts, inputs, active, access_constraints.of_body(body, facts, self.context)
-        ).results()
+        context, observer = self.context, self.context.observer
+        observer.on_body(facts, active, context.chunk)
+        in_loop = context.iteration is not None
+        constraints = access_constraints.of_body(body, facts, context.chunk, observer.watches, in_loop)
+        return _Emission.of(self, body, facts, inputs, active, constraints).results()
 
     def needed(self, body: Region, facts: Facts, inputs: Sequence[Item], values: Sequence[Value]) -> list[Item]:
         """Emits of a (sub)program only what some of its values need, for all groups; the last inputs may be missing."""
@@ -169,6 +174,7 @@ class _Emission:
       assignment: how its values are held, and which operations are a single comparison.
       spared: by result the numbers of those that nothing else needs.
       found: what the values stand for.
+      around: see `Applied`.
     """
 
     interpreter: _Interpreter
@@ -179,6 +185,7 @@ class _Emission:
     assignment: Assignment
     spared: Mapping[Value, int]
     found: dict[Value, Item]
+    around: dict[int, jax.Array] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def of(
@@ -218,7 +225,7 @@ class _Emission:
             results = lifted_ops.compared(self.facts, op, comparison, value, layouts[0], context.chunk)
         else:
             operands = list(map(self.read, op.used))
-            applied = Applied(self.facts, number, op, operands, self.read, layouts, self.active)
+            applied = Applied(self.facts, number, op, operands, self.read, layouts, self.active, self.around)
             if op.name in ops.ACCESSES:
                 results = memory_ops.accessed(applied, self.constraints, context)
             else:

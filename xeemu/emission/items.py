@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from xeemu.emission.buffers import Buffer
-from xeemu.planning.layouts import BY_ITEM, Layout
 from xeemu.emission.values import Emitted, Parts
 from xeemu.ir.program import Value
 from xeemu.knowledge.analysis import Facts, Known
+from xeemu.planning.layouts import BY_ITEM, Layout
 
 Item = Emitted | Buffer
 

@@ -6,11 +6,6 @@ from typing import Any
 from jax import lax
 
 
-def evenly(length: int, most: int) -> int:
-    """Iterations of a block, so that none are left if possible, for which the body would be emitted once more."""
-    return next((n for n in range(most, most // 2, -1) if length % n == 0), most)
-
-
 def run(step: Callable[[int, Any], Any], length: int, iterations: int, first: Any, unrolled: int = 1) -> Any:
     """The state after a loop.
 

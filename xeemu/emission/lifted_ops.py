@@ -14,12 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.emission import exactness, items, movements, positions, subgroups
-from xeemu.planning import invariant_division, layout_assignment, layouts
-from xeemu.planning.chunk import Chunk
-from xeemu.planning.compare_fusion import Comparison
+from xeemu.emission import exactness, invariant_division, items, movements, positions, subgroups
+from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.items import Item, named
-from xeemu.planning.layouts import LANE_FORM, BySubgroup, LaneForm, Layout, Masked, Sharing
 from xeemu.emission.values import Emitted, Parts, lifted
 from xeemu.ir import evaluation, ops
 from xeemu.ir.program import Op
@@ -27,11 +24,16 @@ from xeemu.ir.table import Kind
 from xeemu.knowledge import forms
 from xeemu.knowledge.addressing import Elements
 from xeemu.knowledge.analysis import Facts
+from xeemu.planning import divisions, layout_assignment, layouts
+from xeemu.planning.compare_fusion import Comparison
+from xeemu.planning.layouts import LANE_FORM, BySubgroup, LaneForm, Layout, Masked, Sharing
 
 _Bind = Callable[[Op, Sequence[jax.Array]], list[jax.Array]]
 
 
-def results(facts: Facts, op: Op, operands: list[Emitted], layouts: Sequence[Layout], chunk: Chunk) -> list[Item]:
+def results(
+    facts: Facts, op: Op, operands: list[Emitted], layouts: Sequence[Layout], chunk: EmittedChunk
+) -> list[Item]:
     """The results of an ordinary JAX operation.
 
     Args:
@@ -48,7 +50,9 @@ def results(facts: Facts, op: Op, operands: list[Emitted], layouts: Sequence[Lay
     return [_carried_out(facts, op, operands, layouts[0], chunk)]
 
 
-def compared(facts: Facts, op: Op, comparison: Comparison, value: Emitted, layout: Layout, chunk: Chunk) -> list[Item]:
+def compared(
+    facts: Facts, op: Op, comparison: Comparison, value: Emitted, layout: Layout, chunk: EmittedChunk
+) -> list[Item]:
     """The result of what joins comparisons of fields of a value, as one comparison of the value."""
     if isinstance(layout, BySubgroup):
         array = subgroups.compared(comparison, value, layout, chunk)
@@ -56,10 +60,10 @@ def compared(facts: Facts, op: Op, comparison: Comparison, value: Emitted, layou
     array = value.array(chunk)
     assert comparison.shape is not None
     beside = array.reshape(*array.shape[: value.known.varying], *comparison.shape)
-    return named(facts, op.results, [comparison.apply(beside, comparison.bits)])
+    return named(facts, op.results, [subgroups.applied(comparison, beside, comparison.bits)])
 
 
-def collective(facts: Facts, op: Op, operands: list[Emitted], layout: Layout, chunk: Chunk) -> list[Item]:
+def collective(facts: Facts, op: Op, operands: list[Emitted], layout: Layout, chunk: EmittedChunk) -> list[Item]:
     """The results of a group algorithm."""
     algorithm = op.attributes["collective"]
     apply = algorithm.rows if isinstance(layout, BySubgroup) else algorithm.apply
@@ -74,7 +78,7 @@ def collective(facts: Facts, op: Op, operands: list[Emitted], layout: Layout, ch
 
 
 def uniform(
-    facts: Facts, op: Op, operands: list[Emitted], layout: Layout, chunk: Chunk, present: jax.Array | None
+    facts: Facts, op: Op, operands: list[Emitted], layout: Layout, chunk: EmittedChunk, present: jax.Array | None
 ) -> list[Item]:
     """The result of what a group has alike of its work-items' values, those that exist by a `[G, L]` mask or all."""
     if isinstance(layout, LaneForm):
@@ -97,7 +101,7 @@ def uniform(
     return named(facts, op.results, jax.vmap(of_group, in_axes=[0, *axes])(present, *arrays))
 
 
-def _carried_out(facts: Facts, op: Op, operands: list[Emitted], layout: Layout, chunk: Chunk) -> Emitted:
+def _carried_out(facts: Facts, op: Op, operands: list[Emitted], layout: Layout, chunk: EmittedChunk) -> Emitted:
     """The result of an operation that has one."""
     if isinstance(layout, LaneForm):
         return _formed(facts, op, operands)
@@ -110,7 +114,7 @@ def _carried_out(facts: Facts, op: Op, operands: list[Emitted], layout: Layout, 
     return items.laid_out(facts, op.results[0], layout, array)
 
 
-def _binding(facts: Facts, op: Op, operands: Sequence[Emitted], chunk: Chunk) -> _Bind:
+def _binding(facts: Facts, op: Op, operands: Sequence[Emitted], chunk: EmittedChunk) -> _Bind:
     """How an operation is bound again to other arrays."""
     if chunk.target.divides_slowly and (divisor := _only_divisor(facts, op, operands)) is not None:
         return lambda op, arrays: [invariant_division.divided(op.name, arrays[0], divisor)]
@@ -143,7 +147,7 @@ class _Elementwise:
     bind: _Bind
     op: Op
     operands: Sequence[Emitted]
-    chunk: Chunk
+    chunk: EmittedChunk
 
     def result(self, facts: Facts, layout: Layout) -> Emitted:
         """The result as a layout wants it."""
@@ -199,7 +203,7 @@ class _Elementwise:
 
 def _only_divisor(facts: Facts, op: Op, operands: Sequence[Emitted]) -> jax.Array | None:
     """The only divisor of many numbers, if it is not known before the program runs."""
-    if not invariant_division.applies(op, facts):
+    if not divisions.applies(op, facts):
         return None
     _, divisor = operands
     form = divisor.known.form

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from xeemu.emission import packing
-from xeemu.planning.chunk import Chunk
+from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.items import Item
-from xeemu.planning.layouts import Layout
 from xeemu.emission.packing import Slot
 from xeemu.ir.program import Region
 from xeemu.knowledge.analysis import Facts, Known
+from xeemu.planning.layouts import Layout
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -27,11 +27,11 @@ class Carried:
     known: Sequence[Known]
     layouts: Sequence[Layout]
 
-    def first(self, chunk: Chunk) -> list[Any]:
+    def first(self, chunk: EmittedChunk) -> list[Any]:
         """What is carried into the first iteration."""
         return self.packed(self.items, chunk)
 
-    def packed(self, items: Sequence[Item], chunk: Chunk) -> list[Any]:
+    def packed(self, items: Sequence[Item], chunk: EmittedChunk) -> list[Any]:
         """What is carried of the items after an iteration."""
         return packing.packed(items, self._slots(self.known), chunk)
 

@@ -11,24 +11,24 @@ import jax.numpy as jnp
 import numpy as np
 
 from xeemu.emission import access, fusion_barriers, positions
-from xeemu.planning import access_plans, layouts
-from xeemu.planning.access_constraints import AccessConstraints
 from xeemu.emission.buffers import Buffer, Made
-from xeemu.planning.chunk import Chunk
 from xeemu.emission.context import Applied, Context
+from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.items import Item, as_memory, as_value, named
 from xeemu.emission.observer import Event, Passage
 from xeemu.emission.positions import Lanes, Located, Touched
-from xeemu.planning.storage import Storage
 from xeemu.emission.values import Emitted, Groupwise
 from xeemu.ir import ops
 from xeemu.ir.program import Op
 from xeemu.knowledge.analysis import Known
 from xeemu.language import primitives
 from xeemu.language.memory import poison
+from xeemu.planning import access_plans, layouts
+from xeemu.planning.access_constraints import AccessConstraints
+from xeemu.planning.storage import Storage
 
 
-def allocated(op: Op, alike: bool, chunk: Chunk) -> Buffer:
+def allocated(op: Op, alike: bool, chunk: EmittedChunk) -> Buffer:
     """A memory in which nothing was written yet; of one that all groups fill `alike` there is one for all."""
     space, shape = op.attributes["space"], op.attributes["shape"]
     empty, elements = poison(op.attributes["dtype"]), math.prod(shape)
@@ -49,7 +49,7 @@ def after_barrier(applied: Applied, context: Context) -> list[Item]:
     return [_settled(o, applied.facts.values[v], context.chunk) for o, v in each if isinstance(o, Buffer)]
 
 
-def _settled(buffer: Buffer, known: Known, chunk: Chunk) -> Buffer:
+def _settled(buffer: Buffer, known: Known, chunk: EmittedChunk) -> Buffer:
     """A memory at a barrier; what all groups fill alike is then read by all of them."""
     if not known.group_invariant or not chunk.target.computes_again:
         return buffer
@@ -141,7 +141,7 @@ class _Access:
         neighbour, remainder = self.constraints.neighbours.get(number), self.constraints.remainders.get(number)
         plan = access_plans.of_load(at.reference(loaded.varying), chunk, constant, gathered, neighbour, remainder)
         base = None if remainder is None else as_value(self.applied.read(remainder.dividend)).base
-        return access.read(plan, at, layouts.sharing(loaded.layout), in_line, base)
+        return access.read(plan, at, layouts.sharing(loaded.layout), self.applied.around, in_line, base)
 
     @property
     def _constant(self) -> np.ndarray | None:
@@ -171,7 +171,7 @@ class _Access:
             return [self._stored(event, address, values[0], where, chunk)]
         return self._combined(address, values, where, chunk)
 
-    def _deferred(self, value: Emitted, where: Lanes, chunk: Chunk) -> Buffer:
+    def _deferred(self, value: Emitted, where: Lanes, chunk: EmittedChunk) -> Buffer:
         """The memory before an update that is made later, with others."""
         made = Made(where.array(value, chunk).astype(self.buffer.data.dtype), where.mask)
         return dataclasses.replace(self.buffer, left=(*self.buffer.left, made))
@@ -183,7 +183,7 @@ class _Access:
         plan = access_plans.of_atomic(at.reference(), at.chunk, operation, added, waits)
         return access.atomic(plan, at, operation, values)
 
-    def _event(self, where: Lanes, values: list[Emitted], chunk: Chunk) -> Event:
+    def _event(self, where: Lanes, values: list[Emitted], chunk: EmittedChunk) -> Event:
         """It as the observer sees it, with its address; tells the observer."""
         facts, number, active = self.applied.facts, self.applied.number, self.applied.active
         address, present = positions.locate(self.buffer, self.indices, where, chunk), self.context.present
@@ -194,14 +194,14 @@ class _Access:
         self.context.observer.on_access(event, chunk)
         return event
 
-    def _in_turn(self, address: Located, chunk: Chunk) -> Located:
+    def _in_turn(self, address: Located, chunk: EmittedChunk) -> Located:
         """Its address, known only when what has to come before it is computed."""
         for item in map(self.applied.read, self.constraints.hazards.waits.get(self.applied.number, ())):
             done = item.data if isinstance(item, Buffer) else item.array(chunk)
             address = address.shifted(fusion_barriers.opaque_zero(done, address.known.dtype))
         return address
 
-    def _stored(self, event: Event, address: Located, value: Emitted, where: Lanes, chunk: Chunk) -> Buffer:
+    def _stored(self, event: Event, address: Located, value: Emitted, where: Lanes, chunk: EmittedChunk) -> Buffer:
         """The memory after a store."""
         at = Touched(self.buffer, address, where, chunk)
         scattered = self.applied.number in self.constraints.hazards.scattered
@@ -210,11 +210,11 @@ class _Access:
             self.context.observer.on_stored(event, after, chunk)
         return after
 
-    def _combined(self, address: Located, values: list[Emitted], where: Lanes, chunk: Chunk) -> list[Item]:
+    def _combined(self, address: Located, values: list[Emitted], where: Lanes, chunk: EmittedChunk) -> list[Item]:
         """The memory after an atomic operation, and the old value if it is asked for."""
         op, operation = self.applied.op, ops.operation(self.applied.op)
         at = Touched(self.buffer, address, where, chunk)
         if not op.attributes["fetch"]:
             return [self._added(operation, values, at)]
-        old, after = access.fetch(access_plans.of_fetch(at.reference()), at, operation, values)
+        old, after = access.fetch(access_plans.of_fetch(at.reference(), chunk, operation), at, operation, values)
         return [*named(self.applied.facts, op.results[:1], [old]), after]

@@ -6,17 +6,17 @@ import jax
 import jax.numpy as jnp
 
 from xeemu.emission import items, positions, subgroups
-from xeemu.planning import layouts, masked_layouts
-from xeemu.planning.chunk import Chunk
-from xeemu.planning.layouts import BySubgroup, Layout, Masked
+from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.values import Emitted, Parts, lifted
 from xeemu.ir import evaluation
 from xeemu.ir.program import Op
 from xeemu.knowledge.addressing import Elements
 from xeemu.knowledge.analysis import Facts
+from xeemu.planning import layouts, masked_layouts
+from xeemu.planning.layouts import BySubgroup, Layout, Masked
 
 
-def result(facts: Facts, op: Op, operands: Sequence[Emitted], layout: Layout, chunk: Chunk) -> Emitted:
+def result(facts: Facts, op: Op, operands: Sequence[Emitted], layout: Layout, chunk: EmittedChunk) -> Emitted:
     """The result of an operation that has one.
 
     Args:
@@ -41,19 +41,19 @@ def result(facts: Facts, op: Op, operands: Sequence[Emitted], layout: Layout, ch
     return items.laid_out(facts, out, layout, _by_item(op, operands, chunk))
 
 
-def _by_item(op: Op, operands: Sequence[Emitted], chunk: Chunk) -> jax.Array:
+def _by_item(op: Op, operands: Sequence[Emitted], chunk: EmittedChunk) -> jax.Array:
     (array,) = lifted(lambda *xs: evaluation.results(op, xs), operands, chunk)
     return array
 
 
-def _chosen(value: Emitted, chunk: Chunk) -> jax.Array:
+def _chosen(value: Emitted, chunk: EmittedChunk) -> jax.Array:
     """`[G, n]`, or `[n]` if it does not vary: the elements that a value has for themselves."""
     assert value.parts is not None
     chosen = value.parts.chosen
     return jnp.broadcast_to(chosen, (chunk.count, chosen.shape[1])) if value.known.varying else chosen[0]
 
 
-def _parts(op: Op, operands: Sequence[Emitted], layout: Masked, chunk: Chunk) -> Parts:
+def _parts(op: Op, operands: Sequence[Emitted], layout: Masked, chunk: EmittedChunk) -> Parts:
     """The elements for themselves: the operand's, in another shape or with others around them."""
     operand, elements, others = operands[0], layout.elements, layout.whole and layout.apart
     if op.name == "pad":

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from xeemu.emission.buffers import Buffer
-from xeemu.planning.chunk import Chunk
+from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.items import Item
 from xeemu.emission.positions import Lanes, Located
 from xeemu.emission.values import Emitted
@@ -142,28 +142,30 @@ class Observer:
         """Whether loops that are counted may go on, a bool; None if nothing but their predicates ends them."""
         return None
 
-    def on_access(self, event: Event, chunk: Chunk) -> None:
+    def on_access(self, event: Event, chunk: EmittedChunk) -> None:
         """A memory operation is emitted."""
 
-    def on_stored(self, event: Event, after: Buffer, chunk: Chunk) -> None:
+    def on_stored(self, event: Event, after: Buffer, chunk: EmittedChunk) -> None:
         """A plain store has been emitted, which has left the memory so."""
 
-    def on_result(self, result: Result, chunk: Chunk) -> None:
+    def on_result(self, result: Result, chunk: EmittedChunk) -> None:
         """An operation that is followed has been emitted."""
 
-    def on_barrier(self, passage: Passage, chunk: Chunk) -> None:
+    def on_barrier(self, passage: Passage, chunk: EmittedChunk) -> None:
         """A barrier is emitted."""
 
-    def on_region(self, facts: Facts, number: int, mask: Emitted, running: jax.Array | None, chunk: Chunk) -> None:
+    def on_region(
+        self, facts: Facts, number: int, mask: Emitted, running: jax.Array | None, chunk: EmittedChunk
+    ) -> None:
         """What follows in a body is executed by the work-items of a mask, in the groups of a `[G]` mask or in all."""
 
-    def on_operation(self, facts: Facts, number: int, running: jax.Array | None, chunk: Chunk) -> None:
+    def on_operation(self, facts: Facts, number: int, running: jax.Array | None, chunk: EmittedChunk) -> None:
         """An operation that is no memory operation is emitted, for the groups of a `[G]` mask or for all."""
 
-    def on_body(self, facts: Facts, running: jax.Array | None, chunk: Chunk) -> None:
+    def on_body(self, facts: Facts, running: jax.Array | None, chunk: EmittedChunk) -> None:
         """A body of the program begins, for the groups of a `[G]` mask or for all."""
 
-    def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: Chunk) -> None:
+    def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: EmittedChunk) -> None:
         """A loop that tests a predicate is over; `exceeded`, a bool, tells whether it was left at the limit."""
 
     def close(self) -> Any:

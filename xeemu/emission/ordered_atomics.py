@@ -25,11 +25,6 @@ COMBINE: dict[str, Combine] = {
 }
 
 
-def rounds(dtype: np.dtype, op: str) -> bool:
-    """Whether the result of an operation depends on the order of the work-items by rounding."""
-    return bool(jnp.issubdtype(dtype, jnp.floating)) and op in ("add", "sub")
-
-
 def apply(data: jax.Array, op: str, addresses: jax.Array, values: list[jax.Array]) -> tuple[jax.Array, jax.Array]:
     """Applies atomic operations one after the other.
 

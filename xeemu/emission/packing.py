@@ -10,12 +10,12 @@ from jax import lax
 
 from xeemu.emission import subgroups
 from xeemu.emission.buffers import Buffer
-from xeemu.planning.chunk import Chunk
+from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.items import Item
-from xeemu.planning.layouts import LANE_FORM, BySubgroup, Layout
 from xeemu.emission.values import Emitted
 from xeemu.knowledge import forms
 from xeemu.knowledge.analysis import Known
+from xeemu.planning.layouts import LANE_FORM, BySubgroup, Layout
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class Slot:
     known: Known
     layout: Layout
 
-    def packed(self, item: Item, chunk: Chunk) -> jax.Array | None:
+    def packed(self, item: Item, chunk: EmittedChunk) -> jax.Array | None:
         """A memory's contents, a form's base, or an array; None if nothing changes."""
         if isinstance(item, Buffer):
             return item.data
@@ -63,7 +63,7 @@ class Slot:
             return Emitted(self.known, like.shape, like.dtype, self.layout, None, carried)
         return Emitted(self.known, like.shape, like.dtype, LANE_FORM, carried)
 
-    def blank(self, chunk: Chunk) -> jax.Array:
+    def blank(self, chunk: EmittedChunk) -> jax.Array:
         """What may be carried of it for all groups before there is any; of a memory what is in it."""
         if isinstance(self.like, Buffer):
             return self.like.data
@@ -72,7 +72,7 @@ class Slot:
         return jnp.zeros((chunk.count, *own), self.like.dtype)
 
 
-def packed(items: Sequence[Item], slots: Sequence[Slot], chunk: Chunk) -> list[Any]:
+def packed(items: Sequence[Item], slots: Sequence[Slot], chunk: EmittedChunk) -> list[Any]:
     """What is carried of items."""
     return [slot.packed(item, chunk) for item, slot in zip(items, slots, strict=True)]
 

@@ -8,15 +8,15 @@ import jax.numpy as jnp
 from jax import lax
 
 from xeemu.devices.target import Target
-from xeemu.emission import ordered_atomics, positions, reductions
+from xeemu.emission import ordered_atomics, positions, rectangles, reductions
 from xeemu.emission.buffers import Buffer
-from xeemu.planning.chunk import Chunk
+from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.positions import Located
-from xeemu.planning.row_views import Starts
-from xeemu.planning.strided_windows import StridedWindow
+from xeemu.emission.rectangles import Starts
 from xeemu.emission.values import Groupwise
 from xeemu.knowledge import lattices
 from xeemu.language import collectives
+from xeemu.planning.strided_windows import StridedWindow
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -40,8 +40,11 @@ class PlacedWindow:
         is_line = in_line or (len(lattice.runs) == 1 and lattice.runs[0].stride > 1)
         if window.rectangle is None or (window.axis is not None and is_line):
             return self.within(self.around(data), 0)
-        found = lattices.arranged(window.rectangle.read(data, self.corner), lattice, self._sizes)
-        return self._of_groups(found)
+        return self.of_rectangle(rectangles.read(window.rectangle, data, self.corner))
+
+    def of_rectangle(self, values: jax.Array) -> Groupwise:
+        """`[own groups, n]` elements from the values of its rectangle."""
+        return self._of_groups(lattices.arranged(values, self.window.lattice, self._sizes))
 
     def around(self, data: jax.Array, before: int = 0, beyond: int = 0) -> jax.Array:
         """A line of the memory with the window, and with elements around it.
@@ -92,8 +95,8 @@ class PlacedWindow:
         new = lattices.window(self._laid_out(values)[last], window.lattice)
         if mask is not None:
             kept = lattices.window(self._laid_out(mask), window.lattice)
-            new = jnp.where(kept, new, rectangle.read(data, self.corner))
-        return rectangle.written(data, new, self.corner)
+            new = jnp.where(kept, new, rectangles.read(rectangle, data, self.corner))
+        return rectangles.written(rectangle, data, new, self.corner)
 
     def combined(
         self, data: jax.Array, op: str, values: jax.Array, mask: jax.Array | None, target: Target
@@ -109,11 +112,11 @@ class PlacedWindow:
         taking_part = values if mask is None else jnp.where(mask, values, neutral)
         reduced = reductions.reduced(self._laid_out(taking_part), within, window.repeated, target)
         total = lattices.window(reduced, window.lattice)
-        old = rectangle.read(data, self.corner)
+        old = rectangles.read(rectangle, data, self.corner)
         new = ordered_atomics.COMBINE[op](old, total)
         if within == "add":
             new = jnp.where(total == 0, old, new)  # -0.0 stays as it is where there is nothing to add
-        return rectangle.written(data, new, self.corner)
+        return rectangles.written(rectangle, data, new, self.corner)
 
     def fits(self, elements: int, travel: int = 0) -> jax.Array:
         """Whether the window stays within a memory of so many elements when it travels so far."""
@@ -129,7 +132,7 @@ class PlacedWindow:
         return jnp.broadcast_to(values, (rows, math.prod(axes) // rows)).reshape(axes)
 
 
-def placed(window: StridedWindow, buffer: Buffer, address: Located, chunk: Chunk) -> PlacedWindow:
+def placed(window: StridedWindow, buffer: Buffer, address: Located, chunk: EmittedChunk) -> PlacedWindow:
     """The window of a reference where that lies.
 
     Args:
@@ -138,10 +141,10 @@ def placed(window: StridedWindow, buffer: Buffer, address: Located, chunk: Chunk
       chunk: the work-groups.
     """
     starts = _starts(window, buffer, address, chunk)
-    return PlacedWindow(window, starts, window.rectangle.starts(starts) if window.rectangle else ())
+    return PlacedWindow(window, starts, rectangles.starts(window.rectangle, starts) if window.rectangle else ())
 
 
-def _starts(window: StridedWindow, buffer: Buffer, address: Located, chunk: Chunk) -> Starts:
+def _starts(window: StridedWindow, buffer: Buffer, address: Located, chunk: EmittedChunk) -> Starts:
     """Where a window begins in the buffer's data."""
     if window.moving is None:
         return positions.starts(buffer, address, window.further, chunk)

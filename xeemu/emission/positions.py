@@ -15,14 +15,14 @@ from jax import lax
 
 from xeemu.emission import fusion_barriers
 from xeemu.emission.buffers import Buffer
-from xeemu.planning.chunk import Chunk
-from xeemu.planning.layouts import Masked
-from xeemu.planning.references import Reference
+from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.values import Emitted, materialise
 from xeemu.knowledge import addressing, forms, lattices
 from xeemu.knowledge.addressing import Address, Elements, Index
 from xeemu.knowledge.forms import Form
 from xeemu.language.primitives import Access
+from xeemu.planning.layouts import Masked
+from xeemu.planning.references import Reference
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class Lanes:
     def all(self) -> bool:
         return self.elements.all
 
-    def array(self, operand: Emitted, chunk: Chunk) -> jax.Array:
+    def array(self, operand: Emitted, chunk: EmittedChunk) -> jax.Array:
         """An operand as `[G or 1, n or 1]`."""
         return of_elements(operand, self.elements, chunk)
 
@@ -65,7 +65,7 @@ class Lanes:
         return Lanes(self.elements.only(kept), None)
 
 
-def of_elements(operand: Emitted, elements: Elements, chunk: Chunk) -> jax.Array:
+def of_elements(operand: Emitted, elements: Elements, chunk: EmittedChunk) -> jax.Array:
     """`[G or 1, n or 1]`: an operand for some of an access's elements."""
     if operand.known.form is not None:
         form = elements.form(operand.known.form)
@@ -88,7 +88,7 @@ def of_elements(operand: Emitted, elements: Elements, chunk: Chunk) -> jax.Array
     return array if elements.all else columns(array, elements.chosen)
 
 
-def lanes(access: Access, mask: Emitted | None, masks: Sequence[jax.Array | None], chunk: Chunk) -> Lanes:
+def lanes(access: Access, mask: Emitted | None, masks: Sequence[jax.Array | None], chunk: EmittedChunk) -> Lanes:
     """The elements of an access that take part.
 
     Args:
@@ -196,14 +196,14 @@ class Touched:
     buffer: Buffer
     address: Located
     where: Lanes
-    chunk: Chunk
+    chunk: EmittedChunk
 
     def reference(self, varying: bool = True) -> Reference:
         """What is known of it before the program runs; groups that are not `varying` have no values of their own."""
         return Reference(self.buffer.storage, self.address.known, self.where.mask is not None, varying)
 
 
-def locate(buffer: Buffer, indices: Sequence[Emitted], where: Lanes, chunk: Chunk) -> Located:
+def locate(buffer: Buffer, indices: Sequence[Emitted], where: Lanes, chunk: EmittedChunk) -> Located:
     """Where an access lies, from its index components."""
     bases = [None if i.base is None else i.base.dtype for i in indices]
     known = addressing.of_index(
@@ -217,7 +217,7 @@ def locate(buffer: Buffer, indices: Sequence[Emitted], where: Lanes, chunk: Chun
     return Located(known, base, found, functools.partial(_find, known, indices, chunk))
 
 
-def _find(known: Address, indices: Sequence[Emitted], chunk: Chunk) -> Found:
+def _find(known: Address, indices: Sequence[Emitted], chunk: EmittedChunk) -> Found:
     """The linear index, and whether it is within bounds where that is not proved."""
     inside, index, dtype = None, jnp.zeros((1, 1), known.dtype), known.dtype
     each = zip(indices, known.safe, lattices.strides(known.shape), known.shape, strict=True)
@@ -256,7 +256,7 @@ def _in_range(index: jax.Array, size: int) -> jax.Array:
     return index.astype(unsigned) < unsigned.type(limit)
 
 
-def start(form: Form, base: jax.Array | None, dtype: np.dtype, chunk: Chunk, further: int = 0) -> jax.Array:
+def start(form: Form, base: jax.Array | None, dtype: np.dtype, chunk: EmittedChunk, further: int = 0) -> jax.Array:
     """What a form with an `[n]` pattern is for the first element of the first group of the chunk, and so much more."""
     known = forms.wrapped(int(form.pattern[0]) + further, dtype)
     terms = [] if base is None else [base]
@@ -275,7 +275,7 @@ def _multiple(number: jax.Array, times: int, dtype: np.dtype) -> jax.Array:
     return converted if times == 1 else lax.mul(converted, forms.wrapped(times, dtype))
 
 
-def starts(buffer: Buffer, address: Located, further: Sequence[int], chunk: Chunk) -> tuple[jax.Array, ...]:
+def starts(buffer: Buffer, address: Located, further: Sequence[int], chunk: EmittedChunk) -> tuple[jax.Array, ...]:
     """Where along each dimension of a buffer the first element of the first group lies, and so much further."""
     first, *others = (
         start(c.form, base, address.known.dtype, chunk, more)
@@ -286,7 +286,7 @@ def starts(buffer: Buffer, address: Located, further: Sequence[int], chunk: Chun
     return first, *others
 
 
-def places(buffer: Buffer, index: jax.Array, where: Lanes, chunk: Chunk) -> jax.Array:
+def places(buffer: Buffer, index: jax.Array, where: Lanes, chunk: EmittedChunk) -> jax.Array:
     """`[G or 1, n]` position in the buffer of a linear index into the memory of a group or work-item."""
     if buffer.space == "global":
         return index if buffer.origin is None else index - buffer.origin_element(index.dtype)
@@ -306,28 +306,15 @@ def columns(array: jax.Array, chosen: np.ndarray) -> jax.Array:
 
 def sliced(array: jax.Array, chosen: np.ndarray) -> jax.Array | None:
     """The same, if they are a slice of the array or of its rows laid flat; else None."""
-    if not is_sliced(array.shape[1:], chosen):
+    if not lattices.is_sliced(array.shape[1:], chosen):
         return None
-    box = _box(array, _places_in(array.shape[1:], chosen))
+    box = _box(array, lattices.places_in(array.shape[1:], chosen))
     lattice = lattices.of_pattern(chosen)
     if box is not None or lattice is None:
         return box
     first = int(chosen[0]) + lattice.least
     line = array.reshape(array.shape[0], -1)[:, first : first + lattice.span]
     return lattices.elements(line, lattice).reshape(-1, len(chosen))
-
-
-def is_sliced(shape: Sequence[int], chosen: np.ndarray) -> bool:
-    """Whether elements of an array of a shape, by their flat positions, are a slice of it or of what is laid flat."""
-    if not len(chosen):
-        return False
-    components = lattices.of_places(_places_in(shape, chosen))
-    lattice = lattices.of_pattern(chosen)
-    return bool(components and lattices.of_box(components)) or (lattice is not None and lattice.apart)
-
-
-def _places_in(shape: Sequence[int], chosen: np.ndarray) -> np.ndarray:
-    return np.stack(np.unravel_index(chosen, tuple(shape)), axis=1)
 
 
 def _box(array: jax.Array, places: np.ndarray) -> jax.Array | None:

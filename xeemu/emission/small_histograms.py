@@ -14,8 +14,10 @@ from jax import lax
 
 from xeemu.devices.target import Counting
 from xeemu.emission import iteration_blocks
-from xeemu.emission.buffers import Buffer, Few, Update
+from xeemu.emission.buffers import Buffer, Update
 from xeemu.knowledge import forms
+from xeemu.planning import unrolling
+from xeemu.planning.access_plans import Few
 
 # Counts have eight bits for a while.
 _COUNTED = 255
@@ -75,7 +77,7 @@ def _counts(chosen: list[jax.Array], size: int, dtype: np.dtype, most: int) -> j
         return end, counts + more.astype(dtype)
 
     zeros = jnp.int32(0), jnp.zeros((size, columns), dtype)
-    iterations = iteration_blocks.evenly(rows, _COUNTED // len(each))
+    iterations = unrolling.evenly(rows, _COUNTED // len(each))
     counts: jax.Array = iteration_blocks.run(block, rows, iterations, zeros)[1]
     return counts
 

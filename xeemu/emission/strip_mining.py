@@ -15,8 +15,8 @@ from xeemu.emission.buffers import Made
 from xeemu.emission.emitted_loops import EmittedLoop, PlacedAccess
 from xeemu.emission.items import as_memory
 from xeemu.emission.iterations import Iteration
-from xeemu.planning.loop_plans import StripMined, Version
 from xeemu.emission.values import Groupwise
+from xeemu.planning.loop_plans import StripMined, Version
 
 
 def run(loop: EmittedLoop, plan: StripMined) -> list[Any]:

@@ -8,15 +8,16 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.planning import layouts, subgroup_layouts
-from xeemu.planning.chunk import Chunk
-from xeemu.planning.compare_fusion import Comparison
-from xeemu.planning.layouts import ByItem, BySubgroup
+from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.values import Emitted, materialise, of_groups
 from xeemu.ir.program import Op
+from xeemu.knowledge import forms
+from xeemu.planning import layouts, subgroup_layouts
+from xeemu.planning.compare_fusion import Comparison
+from xeemu.planning.layouts import ByItem, BySubgroup
 
 
-def held(value: Emitted, lanes: int, chunk: Chunk) -> jax.Array:
+def held(value: Emitted, lanes: int, chunk: EmittedChunk) -> jax.Array:
     """`[G, sub-groups or 1, lanes or 1, *private]`, without `G` if it does not vary: a value."""
     if isinstance(value.layout, BySubgroup):
         return value.held
@@ -40,7 +41,7 @@ def held(value: Emitted, lanes: int, chunk: Chunk) -> jax.Array:
     return lax.slice_in_dim(array, 0, 1, axis=len(lead) + 1) if is_alike else array
 
 
-def laid_out(value: Emitted, layout: BySubgroup, chunk: Chunk) -> jax.Array:
+def laid_out(value: Emitted, layout: BySubgroup, chunk: EmittedChunk) -> jax.Array:
     """The array of a layout."""
     array, axis = held(value, layout.lanes, chunk), 1 + value.known.varying
     if layout.uniform:
@@ -48,7 +49,7 @@ def laid_out(value: Emitted, layout: BySubgroup, chunk: Chunk) -> jax.Array:
     return jnp.broadcast_to(array, (*array.shape[:axis], layout.lanes, *array.shape[axis + 1 :]))
 
 
-def shape(value: tuple[int, ...], layout: BySubgroup, chunk: Chunk) -> tuple[int, ...]:
+def shape(value: tuple[int, ...], layout: BySubgroup, chunk: EmittedChunk) -> tuple[int, ...]:
     """The shape of the array of a value of a shape, but for the groups."""
     groups, lanes = subgroup_layouts.rows(layout.lanes, chunk.geometry)
     return (groups, 1 if layout.uniform else lanes, *subgroup_layouts.private(value, chunk.geometry))
@@ -60,7 +61,7 @@ def matched(arrays: Sequence[jax.Array]) -> list[jax.Array]:
     return [a if a.shape in ((), full) else jnp.broadcast_to(a, full) for a in arrays]
 
 
-def widened(op: Op, value: Emitted, lanes: int, chunk: Chunk) -> jax.Array:
+def widened(op: Op, value: Emitted, lanes: int, chunk: EmittedChunk) -> jax.Array:
     """What an operation that only gives work-items more axes or elements makes of a value, held by sub-groups."""
     rank, array = len(chunk.geometry.local_range), held(value, lanes, chunk)
     lead = array.shape[: value.known.varying + 2]
@@ -71,11 +72,26 @@ def widened(op: Op, value: Emitted, lanes: int, chunk: Chunk) -> jax.Array:
     return lax.broadcast_in_dim(array, target, (*range(len(lead)), *private))
 
 
-def compared(comparison: Comparison, value: Emitted, layout: BySubgroup, chunk: Chunk) -> jax.Array:
+def applied(comparison: Comparison, x: jax.Array, bits: jax.Array | np.ndarray) -> jax.Array:
+    """The result of a comparison.
+
+    Args:
+      comparison: it.
+      x: the value with the axes of `Comparison.shape`, or others that broadcast, after one of groups if it has one.
+      bits: its bits with the axes of the result for a group.
+    """
+    compare = {"eq": lax.eq, "ne": lax.ne}[comparison.op]
+    chosen = x if comparison.mask == comparison.possible else x & forms.wrapped(comparison.mask, x.dtype)
+    shape = np.broadcast_shapes(x.shape, bits.shape)
+    repeated = jnp.broadcast_to(chosen.astype(comparison.bits.dtype), shape)
+    return compare(repeated, jnp.broadcast_to(bits, shape))
+
+
+def compared(comparison: Comparison, value: Emitted, layout: BySubgroup, chunk: EmittedChunk) -> jax.Array:
     """A comparison of fields of a value held by sub-groups, held so as well."""
     held, rank = value.held, len(chunk.geometry.local_range)
     assert comparison.shape is not None
     x = held.reshape(*held.shape[: value.known.varying + 2], *comparison.shape[rank:])
     rows, bits = subgroup_layouts.rows(layout.lanes, chunk.geometry), comparison.bits
     # Reshaped by JAX: the program holds the array once, for all comparisons with it.
-    return comparison.apply(x, lax.reshape(bits, (*rows, *bits.shape[rank:])))
+    return applied(comparison, x, lax.reshape(bits, (*rows, *bits.shape[rank:])))

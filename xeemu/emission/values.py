@@ -10,12 +10,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.planning import layouts
-from xeemu.planning.chunk import Chunk
-from xeemu.planning.layouts import BySubgroup, LaneForm, Layout, Masked, Sharing
+from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.knowledge.addressing import Elements
 from xeemu.knowledge.analysis import Known
 from xeemu.knowledge.forms import Form, wrapped
+from xeemu.planning import layouts
+from xeemu.planning.layouts import BySubgroup, LaneForm, Layout, Masked, Sharing
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Emitted:
     computed: jax.Array | None = None
     parts: "Parts | None" = None
 
-    def array(self, chunk: Chunk) -> jax.Array:
+    def array(self, chunk: EmittedChunk) -> jax.Array:
         """`[G, *shape]` if it varies between groups, else `shape`."""
         match self.layout:
             case LaneForm():
@@ -59,7 +59,7 @@ class Emitted:
         assert self.computed is not None
         return self.computed
 
-    def _by_item(self, flat: jax.Array, chunk: Chunk) -> jax.Array:
+    def _by_item(self, flat: jax.Array, chunk: EmittedChunk) -> jax.Array:
         groups = [chunk.count] * self.known.varying
         whole = jnp.broadcast_to(flat, (*(groups or [1]), flat.shape[1]))
         return whole.reshape(*groups, *self.shape)
@@ -132,7 +132,7 @@ def own(values: jax.Array, sharing: Sharing | None) -> jax.Array:
     return first.reshape(-1, *rest)
 
 
-def materialise(form: Form, base: Any, dtype: Any, varying: bool, chunk: Chunk) -> jax.Array:
+def materialise(form: Form, base: Any, dtype: Any, varying: bool, chunk: EmittedChunk) -> jax.Array:
     """A lane form as an array."""
     pattern = jnp.asarray(form.pattern.astype(dtype))
     if base is not None:
@@ -146,7 +146,9 @@ def materialise(form: Form, base: Any, dtype: Any, varying: bool, chunk: Chunk) 
     return groups.reshape(-1, *(1,) * form.pattern.ndim) + pattern
 
 
-def lifted(function: Callable[..., list[jax.Array]], operands: Sequence[Emitted], chunk: Chunk) -> list[jax.Array]:
+def lifted(
+    function: Callable[..., list[jax.Array]], operands: Sequence[Emitted], chunk: EmittedChunk
+) -> list[jax.Array]:
     """What a function of a single group's operands gives for all groups."""
     arrays = [o.array(chunk) for o in operands]
     axes = [0 if o.known.varying else None for o in operands]

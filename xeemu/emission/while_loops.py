@@ -9,14 +9,14 @@ import numpy as np
 from jax import lax
 
 from xeemu.emission import loop_carries, packing
-from xeemu.planning import while_plans
 from xeemu.emission.context import Applied, Emitter
 from xeemu.emission.items import Item, as_value
 from xeemu.emission.loop_carries import Carried
 from xeemu.emission.observer import Observer
-from xeemu.planning.while_plans import BottomTested, TopTested, WhileLoop
 from xeemu.ir import control
 from xeemu.ir.control import While
+from xeemu.planning import while_plans
+from xeemu.planning.while_plans import BottomTested, TopTested, WhileLoop
 
 _Last = tuple[list[Any], jax.Array | None]
 """What is carried in the end, and whether the loop was left at its limit, if there is one."""

@@ -14,7 +14,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.devices.device import Device
-from xeemu.planning.chunk import Chunk
+from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.observer import Event
 from xeemu.knowledge import constant_folding, expressions
 from xeemu.knowledge.access_tree import Key, Operation
@@ -62,13 +62,13 @@ def _is_aligned(operation: Operation, geometry: Geometry) -> bool:
     return bool(((base == 0) & (modulus == elements)).all())
 
 
-def block_index(event: Event, chunk: Chunk) -> jax.Array:
+def block_index(event: Event, chunk: EmittedChunk) -> jax.Array:
     """`[G or 1, n or 1]` which element each lane of a block accesses."""
     (index,) = event.indices
     return event.lanes.array(index, chunk)
 
 
-def misaligned(event: Event, operation: Operation, chunk: Chunk) -> jax.Array:
+def misaligned(event: Event, operation: Operation, chunk: EmittedChunk) -> jax.Array:
     """`[G or 1, n or 1]` whether a lane is the first of a sub-group whose block begins where it may not."""
     index, items = block_index(event, chunk), chunk.geometry.items
     first = event.items(items) % chunk.geometry.sub_group_size == 0

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.planning.chunk import Chunk
+from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.observer import Event
 
 Found = tuple[jax.Array, jax.Array]
@@ -35,7 +35,7 @@ class Lane:
     item: jax.Array
 
     @classmethod
-    def first(cls, hits: jax.Array, event: Event, chunk: Chunk) -> "Lane":
+    def first(cls, hits: jax.Array, event: Event, chunk: EmittedChunk) -> "Lane":
         """The first lane of a `[G, n]` mask."""
         at = jnp.argmax(hits.reshape(-1))
         row, column = at // hits.shape[1], at % hits.shape[1]
@@ -49,7 +49,7 @@ class Lane:
         return values[row, self.column if values.shape[1] > 1 else 0]
 
 
-def linear_ids(chunk: Chunk) -> jax.Array:
+def linear_ids(chunk: EmittedChunk) -> jax.Array:
     """`[G]` linear ids of the groups, int64."""
     return chunk.linear_ids().astype(np.int64)
 
@@ -60,7 +60,7 @@ def vector(values: Sequence[Any]) -> jax.Array:
 
 
 def added(
-    found: Found, hits: jax.Array, event: Event, chunk: Chunk, example: Callable[[Lane], Sequence[jax.Array]]
+    found: Found, hits: jax.Array, event: Event, chunk: EmittedChunk, example: Callable[[Lane], Sequence[jax.Array]]
 ) -> Found:
     """What was found, with the lanes of one more access.
 

@@ -14,7 +14,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.emission.buffers import Buffer
-from xeemu.planning.chunk import Chunk
+from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.items import as_value
 from xeemu.emission.observer import Event, Result
 from xeemu.emission.values import Emitted
@@ -104,7 +104,7 @@ class Trail:
       chunk: the groups.
     """
 
-    def __init__(self, following: Following, chunk: Chunk):
+    def __init__(self, following: Following, chunk: EmittedChunk):
         self.following, self.chunk = following, chunk
         self._marks: dict[Node, Mark] = {}
 

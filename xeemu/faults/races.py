@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.planning.chunk import Chunk
+from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.observer import Event
 from xeemu.faults import faulty_lanes
 from xeemu.faults.stamps import Layout, Stamp
@@ -72,7 +72,7 @@ class User:
         cls,
         event: Event,
         places: jax.Array,
-        chunk: Chunk,
+        chunk: EmittedChunk,
         barriers: jax.Array,
         epoch: jax.Array,
         sub_epoch: jax.Array,

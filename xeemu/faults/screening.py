@@ -16,8 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from xeemu.emission import positions
-from xeemu.planning import effort
-from xeemu.planning.chunk import Chunk
+from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.items import as_value
 from xeemu.emission.observer import Event, Observer, Passage, Result
 from xeemu.emission.values import Emitted
@@ -29,6 +28,7 @@ from xeemu.knowledge.access_tree import Operation
 from xeemu.knowledge.analysis import Facts
 from xeemu.launching.executables import Watched
 from xeemu.launching.preparation import Prepared
+from xeemu.planning import effort
 
 
 class Screened:
@@ -104,7 +104,7 @@ class Screening(Observer):
 
     watches = True
 
-    def __init__(self, watch: WatchList, chunk: Chunk, state: State):
+    def __init__(self, watch: WatchList, chunk: EmittedChunk, state: State):
         self.watch, self.chunk = watch, chunk
         self.max_iterations = watch.max_iterations
         self._sources = [(following, following.sources) for following in watch.proofs.followings]
@@ -120,7 +120,7 @@ class Screening(Observer):
         """The state for the next chunk."""
         return {kind: self.state[kind] for kind in ("doubt", "stored", "present")}
 
-    def on_access(self, event: Event, chunk: Chunk) -> None:
+    def on_access(self, event: Event, chunk: EmittedChunk) -> None:
         operation = next(iter(self.watch.proofs.operations.get((event.facts, event.number), ())), None)
         if operation is None or not event.lanes.count:
             return
@@ -136,12 +136,12 @@ class Screening(Observer):
         if Spot.of(operation) in self.watch.spots:
             self._count(event, operation)
 
-    def on_result(self, result: Result, chunk: Chunk) -> None:
+    def on_result(self, result: Result, chunk: EmittedChunk) -> None:
         for following, sources in self._sources:
             if (result.facts, result.number) in sources:
                 self._look_at(result, following)
 
-    def on_barrier(self, passage: Passage, chunk: Chunk) -> None:
+    def on_barrier(self, passage: Passage, chunk: EmittedChunk) -> None:
         if (passage.facts, passage.number) not in self.watch.barriers or passage.mask is None:
             return
         mask = passage.mask.array(chunk)
@@ -150,7 +150,7 @@ class Screening(Observer):
         parted = reached.any(1) & ~reached.all(1)
         self._doubt(parted if passage.running is None else parted & passage.running)
 
-    def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: Chunk) -> None:
+    def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: EmittedChunk) -> None:
         self._doubt(exceeded)
 
     def _doubt(self, wrong: jax.Array) -> None:
@@ -203,7 +203,7 @@ class Screening(Observer):
         self.state = {**self.state, kind: arrays}
 
 
-def _array(value: Emitted, chunk: Chunk) -> jax.Array:
+def _array(value: Emitted, chunk: EmittedChunk) -> jax.Array:
     """`[G or 1, ...]`"""
     array = value.array(chunk)
     return array if value.known.varying else array[None]

@@ -19,7 +19,7 @@ from jax import lax
 from xeemu.emission import positions
 from xeemu.emission.bits import bits, bits_of
 from xeemu.emission.buffers import Buffer
-from xeemu.planning.chunk import Chunk
+from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.observer import Event, Observer, Passage, Result
 from xeemu.faults import additions, alignment, batches, epochs, faulty_lanes, initialisation, races, written
 from xeemu.faults.batches import Batch, Kept, Record
@@ -44,7 +44,7 @@ class Watcher(Observer):
 
     watches = True
 
-    def __init__(self, watch: WatchList, chunk: Chunk, state: State):
+    def __init__(self, watch: WatchList, chunk: EmittedChunk, state: State):
         self.watch, self.chunk = watch, chunk
         self.max_iterations = watch.max_iterations
         groups = chunk.count
@@ -87,7 +87,7 @@ class Watcher(Observer):
         summed = self.watch.proofs.additions
         return left if summed is None else left | {"added": summed.closed(left["added"])}
 
-    def on_access(self, event: Event, chunk: Chunk) -> None:
+    def on_access(self, event: Event, chunk: EmittedChunk) -> None:
         operation = self._executed(event)
         if operation is None:
             return
@@ -109,23 +109,23 @@ class Watcher(Observer):
         if spot in self.watch.spots and operation.place.op != "store":
             self._check_races(event, spot, None)
 
-    def on_stored(self, event: Event, after: Buffer, chunk: Chunk) -> None:
+    def on_stored(self, event: Event, after: Buffer, chunk: EmittedChunk) -> None:
         operation = self._executed(event)
         if operation is not None and event.buffer.elements and Spot.of(operation) in self.watch.spots:
             self._check_races(event, Spot.of(operation), after)
 
-    def on_result(self, result: Result, chunk: Chunk) -> None:
+    def on_result(self, result: Result, chunk: EmittedChunk) -> None:
         key = (result.facts, result.number)
         for n, trail in enumerate(self.trails):
             if key in trail.paths.followed:
                 self._put("followed", n, trail.on_result(result, self._found["followed"][n]))
 
-    def on_operation(self, facts: Facts, number: int, running: jax.Array | None, chunk: Chunk) -> None:
+    def on_operation(self, facts: Facts, number: int, running: jax.Array | None, chunk: EmittedChunk) -> None:
         meeting = self.watch.proofs.meetings.get((facts, number))
         if meeting is not None and not epochs.is_barrier(meeting) and meeting.mask is None:
             self.on_barrier(Passage(facts, number, None, running), chunk)
 
-    def on_barrier(self, passage: Passage, chunk: Chunk) -> None:
+    def on_barrier(self, passage: Passage, chunk: EmittedChunk) -> None:
         key = (passage.facts, passage.number)
         meeting = self.watch.proofs.meetings.get(key)
         if meeting is None:
@@ -150,7 +150,7 @@ class Watcher(Observer):
         each = [reached[:, first : first + size].all(1) for first in range(0, items, size)]
         return jnp.stack(each, axis=1) if self.watch.parts else functools.reduce(jnp.logical_and, each)[:, None]
 
-    def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: Chunk) -> None:
+    def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: EmittedChunk) -> None:
         if (facts, number) in self.watch.loops:
             loop = self.watch.loops.index((facts, number))
             self._put("exceeded", loop, self._found["exceeded"][loop] | exceeded)

@@ -9,23 +9,23 @@ import jax
 import jax.numpy as jnp
 
 from xeemu.emission import positions
-from xeemu.planning.chunk import Chunk
+from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.observer import Event
 from xeemu.language.linearity import Allocation
 
 
-def nothing(memories: Sequence[Allocation], chunk: Chunk) -> list[jax.Array]:
+def nothing(memories: Sequence[Allocation], chunk: EmittedChunk) -> list[jax.Array]:
     """Of local and private memories, as a chunk begins; local ones group by group, private ones as they are held."""
     copies = {"local": chunk.count, "private": chunk.count * chunk.geometry.items}
     return [jnp.zeros(memory.elements * copies[memory.space], bool) for memory in memories]
 
 
-def missing(event: Event, written: jax.Array, chunk: Chunk) -> jax.Array:
+def missing(event: Event, written: jax.Array, chunk: EmittedChunk) -> jax.Array:
     """`[G or 1, n or 1]` whether a lane reads an element that has not been written."""
     return event.taken(chunk.geometry.items) & ~written[_places(event, chunk)]
 
 
-def after(event: Event, written: jax.Array, chunk: Chunk) -> jax.Array:
+def after(event: Event, written: jax.Array, chunk: EmittedChunk) -> jax.Array:
     """What has been written after an access that writes."""
     nowhere = event.address.known.dtype.type(written.size)
     targets = jnp.where(event.taken(chunk.geometry.items), _places(event, chunk), nowhere)
@@ -33,5 +33,5 @@ def after(event: Event, written: jax.Array, chunk: Chunk) -> jax.Array:
     return written.at[every].set(True, mode="drop")
 
 
-def _places(event: Event, chunk: Chunk) -> jax.Array:
+def _places(event: Event, chunk: EmittedChunk) -> jax.Array:
     return positions.places(event.buffer, event.address.index, event.lanes, chunk)

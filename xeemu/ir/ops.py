@@ -1,5 +1,7 @@
 """What is known of the operations of a program; one that is not in the table is an error, which names it."""
 
+import numpy as np
+
 from xeemu.errors import KernelError
 from xeemu.ir import table
 from xeemu.ir.program import Constant, Op, Value
@@ -64,6 +66,8 @@ def without_rule(name: str, who: str) -> NotImplementedError:
 
 COMMUTING = {"add": "add", "sub": "add", "min": "min", "max": "max"}
 """Atomic operations of which many may be done at once, as which one."""
+COMBINING = frozenset({"add", "sub", "min", "max", "and", "or", "xor"})
+"""Atomic operations that combine a value with what is there."""
 
 
 def operation(op: Op) -> str:
@@ -81,6 +85,11 @@ def indices(op: Op) -> list[Value]:
 def commuting(op: Op) -> str | None:
     """By which operation an access updates a memory, if many such updates may be done at once and in any order."""
     return COMMUTING.get(operation(op)) if op.name == ATOMIC and not op.attributes["fetch"] else None
+
+
+def rounds(dtype: np.dtype, operation: str) -> bool:
+    """Whether the result of atomic updates of elements depends on the order of the work-items by rounding."""
+    return dtype.kind not in "iub" and operation in ("add", "sub")
 
 
 def seen_shape(op: Op) -> tuple[int, ...]:

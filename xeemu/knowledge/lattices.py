@@ -243,3 +243,17 @@ def joined(axes: Iterable[StridedAxis]) -> list[StridedAxis]:
         else:
             rows.append(axis)
     return rows
+
+
+def is_sliced(shape: Sequence[int], chosen: np.ndarray) -> bool:
+    """Whether elements of an array of a shape, by their flat positions, are a slice of it or of what is laid flat."""
+    if not len(chosen):
+        return False
+    components = of_places(places_in(shape, chosen))
+    lattice = of_pattern(chosen)
+    return bool(components and of_box(components)) or (lattice is not None and lattice.apart)
+
+
+def places_in(shape: Sequence[int], chosen: np.ndarray) -> np.ndarray:
+    """`[n, dimensions]`: where elements of an array of a shape are along its axes, by their flat positions."""
+    return np.stack(np.unravel_index(chosen, tuple(shape)), axis=1)

@@ -9,12 +9,12 @@ import jax
 import numpy as np
 
 from xeemu.emission import compiling
-from xeemu.planning import effort
 from xeemu.launching import capacity, thread_partition, working_set
 from xeemu.launching.arguments import device_of
 from xeemu.launching.options import MOST_KEPT
 from xeemu.launching.preparation import Prepared, Watch
 from xeemu.launching.threads import Threaded
+from xeemu.planning import effort
 
 _MOST_ATTEMPTS = 4  # One or two do; what does not grow with the chunk is little.
 
@@ -202,10 +202,10 @@ class Watched:
     def _measured(self) -> capacity.Measured:
         prepared = self.prepared
         count = len(prepared.program.body.inputs)
-        options = effort.options(prepared.program, prepared.cut.groups, prepared.options.target)
+        short = effort.is_short(prepared.program, prepared.cut.groups, prepared.options.target)
 
         def carried_out(*arguments: Any) -> tuple[list[jax.Array], Any]:
             outputs, state = prepared.watched(arguments[:count], self.watch, self.zeros(*arguments[count:]))
             return outputs if self.outputs else [], state
 
-        return capacity.Measured(compiling.compiled(carried_out, options, ()))
+        return capacity.Measured(compiling.compiled(carried_out, compiling.effort(little=short), ()))

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.planning.chunk import Chunk
+from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.observer import Observer
 from xeemu.ir import control
 from xeemu.ir.program import Op, Region
@@ -41,7 +41,7 @@ class Bounds:
     loops: tuple[Op, ...]
     limits: Mapping[_Key, tuple[int, int]]
 
-    def observer(self, chunk: Chunk, state: jax.Array) -> Observer:
+    def observer(self, chunk: EmittedChunk, state: jax.Array) -> Observer:
         """What counts in a chunk, from the state before it."""
         return _Counting(self.limits, state)
 
@@ -115,7 +115,7 @@ class _Counting(Observer):
     def goes_on(self) -> jax.Array | None:
         return jnp.equal(self.state, 0)
 
-    def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: Chunk) -> None:
+    def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: EmittedChunk) -> None:
         found = np.int32(self._limits[facts, number][0])
         self.state = jnp.where(exceeded & (self.state == 0), found, self.state)
 

@@ -14,9 +14,8 @@ from jax import lax
 from xeemu.devices import aspects, grf, limits
 from xeemu.devices.device import Device
 from xeemu.emission import compiling, interpreter, transpose_sinking
-from xeemu.planning import effort, rowwise
 from xeemu.emission.buffers import Origin
-from xeemu.planning.chunk import Chunk
+from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.observer import Observer
 from xeemu.knowledge import conversions, dataflow
 from xeemu.knowledge.analysis import Facts
@@ -31,8 +30,9 @@ from xeemu.launching.chunking import Cut
 from xeemu.launching.iteration_limits import Bounds
 from xeemu.launching.options import MOST_KEPT, Options
 from xeemu.launching.tasks import Analysed, Task
+from xeemu.planning import effort, rowwise
 
-Watch = Callable[[Chunk, Any], Observer]
+Watch = Callable[[EmittedChunk, Any], Observer]
 _Carry = tuple[list[jax.Array], Any]
 
 # Groups that are left behind the full chunks are few if all are so many times as many.
@@ -235,12 +235,11 @@ class Prepared:
         returned = dict(zip(self.program.outputs, outputs, strict=True))
         return [returned[k] for k in written], observer.close()
 
-    def _chunk(self, first: Any, left: int, share: Share | None) -> Chunk:
+    def _chunk(self, first: Any, left: int, share: Share | None) -> EmittedChunk:
         """A full chunk, or the groups that are left behind those, from a first group on."""
         target, cut = self.options.target, self.cut
-        return Chunk(
+        return EmittedChunk(
             self.program.geometry,
-            first,
             left or cut.chunk,
             target,
             self.options.deterministic,
@@ -250,6 +249,7 @@ class Prepared:
             single=share is not None and share.single,
             cores=1 if share is not None and share.single else cores.count(),
             spare_bytes=max(0, self.options.most_bytes - self.working_bytes),
+            first=first,
         )
 
     @functools.cached_property
@@ -258,7 +258,7 @@ class Prepared:
         body, facts = self.analysed.task.program.body, self.analysed.task.facts
         return working_set.is_straight(body, facts) and working_set.transposes(body, facts)
 
-    def _task(self, chunk: Chunk, left: int) -> tuple[Task, Chunk]:
+    def _task(self, chunk: EmittedChunk, left: int) -> tuple[Task, EmittedChunk]:
         """What a chunk carries out that nobody watches, and what more is known of the chunk then."""
         if self.cut.inner is None or left:
             return self.analysed.task, chunk
@@ -274,7 +274,7 @@ class Prepared:
             return memories
         task, chunk = self._task(self._chunk(0, 0, share), 0)
         buffers = interpreter.buffers(task.program, dict(zip(written, memories, strict=True)), share.origins)
-        shapes = rowwise.of_program(task.program, task.facts, chunk, buffers)
+        shapes = rowwise.of_program(task.program, task.facts, chunk, interpreter.storages(buffers))
         return [m.reshape(shapes.get(k, m.shape)) for k, m in zip(written, memories, strict=True)]
 
     @functools.cached_property
@@ -310,9 +310,9 @@ class Prepared:
     def compiler_options(self) -> Mapping[str, Any]:
         """What XLA is asked for, where the launch is a computation of its own."""
         task = self.cut.inner.task if self.cut.inner else self.analysed.task
-        options = compiling.options(task.program, task.facts, self.options.target)
-        less = effort.once(task.program, self.cut.groups, self.options.target) if self.options.once else {}
-        return {**options, **less}
+        bits = effort.vector_bits(task.program, task.facts, self.options.target)
+        short = self.options.once and effort.is_short_once(task.program, self.cut.groups, self.options.target)
+        return {**compiling.vectors(bits), **compiling.effort(little=short)}
 
 
 def prepare_alone(

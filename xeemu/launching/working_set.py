@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
-from xeemu.planning import scatter_loops
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import addressing, analysis
 from xeemu.knowledge.analysis import Facts, Known
 from xeemu.language.geometry import Geometry
 from xeemu.language.program import Program
+from xeemu.planning import scatter_loops
 
 
 def group_bytes(program: Program, facts: Facts, iterations: int) -> int:

@@ -3,13 +3,13 @@
 import dataclasses
 from collections.abc import Mapping
 
-from xeemu.planning import hazards, invariant_division, periodic_gathers, stencil_loads
-from xeemu.emission.context import Context
+from xeemu.ir.program import Region
+from xeemu.knowledge.analysis import Facts
+from xeemu.planning import divisions, hazards, periodic_gathers, stencil_loads
+from xeemu.planning.chunk import Chunk
 from xeemu.planning.hazards import Hazards
 from xeemu.planning.periodic_gathers import Remainder
 from xeemu.planning.stencil_loads import StencilLoad
-from xeemu.ir.program import Region
-from xeemu.knowledge.analysis import Facts
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,13 +29,20 @@ class AccessConstraints:
     remainders: Mapping[int, Remainder] = dataclasses.field(default_factory=dict)
 
 
-def of_body(body: Region, facts: Facts, context: Context) -> AccessConstraints:
-    """How the memory operations of a (sub)program have to be emitted."""
-    chunk, watches = context.chunk, context.observer.watches
-    alone = not watches and context.iteration is None
+def of_body(body: Region, facts: Facts, chunk: Chunk, watched: bool, in_loop: bool) -> AccessConstraints:
+    """How the memory operations of a (sub)program have to be emitted.
+
+    Args:
+      body: the program.
+      facts: its analysis.
+      chunk: the work-groups.
+      watched: whether somebody sees every access.
+      in_loop: whether it is an iteration of a loop that is emitted together with others.
+    """
+    alone = not (watched or in_loop)
     return AccessConstraints(
         hazards=hazards.of_body(body, facts),
-        settled=invariant_division.finding(body, facts) if chunk.many and not watches else frozenset(),
+        settled=divisions.finding(body, facts) if chunk.many and not watched else frozenset(),
         neighbours=stencil_loads.of_body(body, facts) if alone else {},
         remainders=periodic_gathers.of_body(body, facts) if alone else {},
     )

@@ -9,17 +9,18 @@ import math
 
 import numpy as np
 
-from xeemu.emission import ordered_atomics
+from xeemu.ir import ops
+from xeemu.knowledge import lattices
+from xeemu.language.memory import poison
 from xeemu.planning import boundary_windows, haloed_tiles, periodic_gathers, strided_windows
-from xeemu.emission.buffers import Few
+from xeemu.planning.boundary_windows import BoundaryRectangle
 from xeemu.planning.chunk import Chunk
 from xeemu.planning.haloed_tiles import HaloedTiles
 from xeemu.planning.periodic_gathers import PeriodicGather, Remainder
 from xeemu.planning.references import Reference
 from xeemu.planning.stencil_loads import StencilLoad
+from xeemu.planning.storage import Storage
 from xeemu.planning.strided_windows import StridedWindow
-from xeemu.knowledge import lattices
-from xeemu.language.memory import poison
 
 _SCATTERED = ("add", "min", "max", "sub")
 """Operations of atomic updates whose old values nobody asks for that a scatter does."""
@@ -59,6 +60,21 @@ class Scatter:
     """A scatter of the elements."""
 
 
+@dataclasses.dataclass(frozen=True)
+class Few:
+    """A number that is added to elements of a memory, and which of a group or work-item these can be.
+
+    Attributes:
+      first: the first of them.
+      size: how many they are.
+      number: what is added to each that is chosen, as often as it is.
+    """
+
+    first: int
+    size: int
+    number: int
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class ScatteredUpdate:
     """A scatter of atomic updates whose order does not count, of several at once if there are others.
@@ -76,10 +92,31 @@ class ScatteredUpdate:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class InOrder:
-    """One element after the other, in the order of the work-items."""
+    """One element after the other, in the order of the work-items.
+
+    Attributes:
+      rounds: whether results depend on that order by rounding, so that it has to be kept to the letter.
+    """
+
+    rounds: bool
 
 
-Load = Missing | PeriodicGather | StridedWindow | HaloedTiles | Gather
+@dataclasses.dataclass(frozen=True, eq=False)
+class StencilWindow:
+    """A window that is read as a part of a larger rectangle, with those of other loads.
+
+    Attributes:
+      window: the window.
+      neighbour: how it lies in that.
+      around: the larger one.
+    """
+
+    window: StridedWindow
+    neighbour: StencilLoad
+    around: BoundaryRectangle
+
+
+Load = Missing | PeriodicGather | StridedWindow | StencilWindow | HaloedTiles | Gather
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -125,17 +162,24 @@ def of_load(
         return gather
     if (periodic := periodic_gathers.of_reference(reference, remainder, chunk)) is not None:
         return periodic
-    window = _window(reference, chunk, missing, neighbour)
+    window = _window(reference, chunk, missing)
+    if window is not None and neighbour is not None:
+        return _stencil(window, neighbour, reference.storage, chunk) or window
     return window or haloed_tiles.of_reference(reference, chunk, missing) or gather
 
 
-def _window(
-    reference: Reference, chunk: Chunk, missing: np.ndarray, neighbour: StencilLoad | None = None
-) -> StridedWindow | None:
+def _stencil(window: StridedWindow, neighbour: StencilLoad, storage: Storage, chunk: Chunk) -> StencilWindow | None:
+    """A window as one of those of several loads, if it is worth it to read them at once."""
+    edged = window.rectangle
+    around = boundary_windows.around(edged, neighbour, storage, chunk) if isinstance(edged, BoundaryRectangle) else None
+    return None if around is None else StencilWindow(window, neighbour, around)
+
+
+def _window(reference: Reference, chunk: Chunk, missing: np.ndarray) -> StridedWindow | None:
     """The window of a reference, within bounds or a box that may reach beyond its memory; None if it has none."""
     if reference.address.proved:
         return strided_windows.of_reference(reference, chunk)
-    return strided_windows.box(reference, boundary_windows.of_reference(reference, chunk, missing, neighbour), chunk)
+    return strided_windows.box(reference, boundary_windows.of_reference(reference, chunk, missing), chunk)
 
 
 def _run(reference: Reference, chunk: Chunk) -> int:
@@ -189,20 +233,21 @@ def of_atomic(reference: Reference, chunk: Chunk, op: str, added: int | None = N
     if reference.is_empty:
         return Empty()
     storage = reference.storage
-    in_order = chunk.deterministic and ordered_atomics.rounds(storage.dtype, op)
+    in_order = chunk.deterministic and ops.rounds(storage.dtype, op)
     if not (waits or in_order) and (window := _combined_window(reference, op, chunk)):
         return window
     if op not in _SCATTERED or (in_order and not chunk.target.scatters_in_order):
-        return InOrder()
+        return InOrder(in_order)
     elements = reference.elements
     own = storage.space == "private" and elements.all and elements.count == chunk.geometry.items
     counted = chunk.single and (own or storage.space == "local")
     return ScatteredUpdate(own, _few(reference, op, added, chunk) if counted else None, waits)
 
 
-def of_fetch(reference: Reference) -> Empty | InOrder:
-    """How an atomic update is carried out whose old values are asked for."""
-    return Empty() if reference.is_empty else InOrder()
+def of_fetch(reference: Reference, chunk: Chunk, op: str) -> Empty | InOrder:
+    """How an atomic update is carried out whose old values are asked for; see `of_atomic`."""
+    in_order = chunk.deterministic and ops.rounds(reference.storage.dtype, op)
+    return Empty() if reference.is_empty else InOrder(in_order)
 
 
 def _combined_window(reference: Reference, op: str, chunk: Chunk) -> StridedWindow | None:
@@ -210,7 +255,7 @@ def _combined_window(reference: Reference, op: str, chunk: Chunk) -> StridedWind
 
     Private memory is updated where some place is not known (see `passes/fuse_updates.py`), and a scatter does that.
     """
-    if reference.storage.space == "private" or op not in ordered_atomics.COMBINE or not reference.address.proved:
+    if reference.storage.space == "private" or op not in ops.COMBINING or not reference.address.proved:
         return None
     window = strided_windows.of_reference(reference, chunk)
     return window if window and window.rectangle else None

@@ -1,13 +1,8 @@
-"""Chunk: consecutive work-groups that are emulated together, in lockstep, and what of them is known before they are."""
+"""Chunk: consecutive work-groups that are emulated together, in lockstep, but for where they begin."""
 
 import dataclasses
 import math
-from typing import Any
-
-import jax
-import jax.numpy as jnp
-import numpy as np
-from jax import lax
+from typing import Self
 
 from xeemu.devices.target import Target
 from xeemu.knowledge.analysis import Known
@@ -22,22 +17,19 @@ class Chunk:
 
     Attributes:
       geometry: the sizes of the launch.
-      first: linear id of the first group, a traced scalar or an int.
       count: number of groups, `G`.
       target: the host that the emulation runs on.
       deterministic: whether float atomics are applied in one order.
       iterations: the most iterations of a loop that find together what they update (see `scatter_loops`).
-      alignment: `first` is a multiple of it.
+      alignment: the linear id of the first group is a multiple of it.
       inner: whether the last row of groups along the first dimension is not among them.
       few: whether so few groups of the launch are emulated by this code that it had better be short than fast.
       single: whether XLA divides nothing of the program among threads.
       cores: of a CPU, so many as XLA may divide an operation among.
       spare_bytes: what iterations of a loop that are emitted together may take.
-      never: once the groups are emitted, False as `exactness.never` makes it.
     """
 
     geometry: Geometry
-    first: Any
     count: int
     target: Target
     deterministic: bool
@@ -48,9 +40,6 @@ class Chunk:
     single: bool = False
     cores: int = 1
     spare_bytes: int = 0
-    never: jax.Array | None = None
-
-    # Nothing here is cached: an array first made inside a loop must not be used outside it.
 
     @property
     def many(self) -> bool:
@@ -58,31 +47,9 @@ class Chunk:
         least = self.target.many_items
         return least is not None and self.count * self.geometry.items >= least
 
-    def storing(self, memory: Known) -> "Chunk":
+    def storing(self, memory: Known) -> Self:
         """The groups that store to a memory: any of them if all would store the same."""
         return dataclasses.replace(self, count=1) if memory.group_invariant else self
-
-    def linear_ids(self) -> jax.Array:
-        """`[G]` linear group ids."""
-        dtype = self.geometry.id_type
-        return jnp.asarray(self.first, dtype) + np.arange(self.count, dtype=dtype)
-
-    def group_ids(self, d: int) -> jax.Array:
-        """`[G]` group ids in dimension `d`."""
-        counts = self.geometry.group_range
-        ids = self.linear_ids()
-        stride = self.geometry.group_strides[d]
-        if stride > 1:
-            ids = ids // ids.dtype.type(stride)
-        return ids if d == 0 else ids % ids.dtype.type(counts[d])
-
-    def first_id(self, d: int) -> jax.Array:
-        """The first group's id in dimension `d`."""
-        counts = self.geometry.group_range
-        first, stride = jnp.asarray(self.first, self.geometry.id_type), self.geometry.group_strides[d]
-        if stride > 1:
-            first = lax.div(first, first.dtype.type(stride))
-        return lax.rem(first, first.dtype.type(counts[d])) if d else first
 
     def linear_step(self, form: Form) -> int | None:
         """What one more linear group id adds to a form, if that is the same everywhere."""
@@ -130,14 +97,3 @@ class Chunk:
         """Of each dimension with several groups the step of a form, and of the linear group id."""
         counts = self.geometry.group_range
         return [(s, t) for s, t, n in zip(form.steps, self.geometry.group_strides, counts, strict=True) if n > 1]
-
-    def present(self) -> jax.Array | None:
-        """`[G, L]` mask of the work-items inside the global range, or None if all are."""
-        geometry, mask = self.geometry, None
-        for d in geometry.ragged:
-            if d or not self.inner:
-                start = self.group_ids(d) * geometry.id_type.type(geometry.local_range[d])
-                ids = geometry.local_ids(d).reshape(-1).astype(geometry.id_type)
-                within = start[:, None] + ids < geometry.id_type.type(geometry.global_range[d])
-                mask = within if mask is None else mask & within
-        return mask

@@ -12,10 +12,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
@@ -24,7 +21,6 @@ from xeemu.knowledge.analysis import Facts, Known, fact
 from xeemu.knowledge.bit_fields import Field, Reader
 from xeemu.knowledge.intervals import Interval
 
-_COMPARE = {"eq": lax.eq, "ne": lax.ne}
 _JOINED = {"and": "eq", "or": "ne"}
 """What joins bools, with the comparison of which it makes another one."""
 
@@ -64,18 +60,6 @@ class Comparison:
         repeats = [bool((self.places == self.places.take([0], axis)).all()) for axis in range(self.places.ndim)]
         first = self.places[tuple(slice(1 if r else None) for r in repeats)]
         return first.shape if np.array_equal(first.reshape(-1), np.arange(self.value.size)) else None
-
-    def apply(self, x: jax.Array, bits: jax.Array | np.ndarray) -> jax.Array:
-        """The result.
-
-        Args:
-          x: the value with the axes of `shape`, or others that broadcast, after one of groups if it has one.
-          bits: `bits` with the axes of the result for a group.
-        """
-        chosen = x if self.mask == self.possible else x & forms.wrapped(self.mask, x.dtype)
-        shape = np.broadcast_shapes(x.shape, bits.shape)
-        repeated = jnp.broadcast_to(chosen.astype(self.bits.dtype), shape)
-        return _COMPARE[self.op](repeated, jnp.broadcast_to(bits, shape))
 
     def moved(self, op: Op) -> "Comparison":
         """What an operation makes of the results that only moves or repeats them."""
@@ -200,7 +184,7 @@ def _comparison(value: Value, reader: Reader, found: Mapping[Value, Comparison])
     if op.name in constant_folding.MOVES:
         inner = _comparison(op.operands[0], reader, found)
         return inner.moved(op) if inner else None
-    return _of_op(op, reader) if op.name in _COMPARE else None
+    return _of_op(op, reader) if op.name in _JOINED.values() else None
 
 
 def _of_op(op: Op, reader: Reader) -> Comparison | None:

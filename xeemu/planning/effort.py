@@ -1,26 +1,19 @@
-"""Effort: how hard XLA tries to make a computation fast, where somebody sees every access.
+"""Effort: how hard XLA tries to make a computation fast, and by vectors of which width.
 
 Observers make large programs of small kernels, and a check of a few thousand work-items runs for milliseconds: XLA
-took hundreds of times longer to compile it. With less effort it compiles four times as fast, and what it makes takes
+took hundreds of times longer to compile it. With little effort it compiles four times as fast, and what it makes takes
 up to twice as long. What is carried out once, and seen by nobody, need not be fast either.
 """
 
-import functools
-from collections.abc import Mapping
 from typing import Any
 
 from xeemu.devices.target import Target
-from xeemu.emission import compiling
-from xeemu.ir import control
-from xeemu.ir.program import Region
+from xeemu.ir import control, ops
+from xeemu.ir.program import Op, Region
+from xeemu.knowledge import addressing, analysis
+from xeemu.knowledge.analysis import Facts
 from xeemu.language.program import Program
 
-# Without LLVM's optimisations, without emitters that are compilers themselves, and all in one piece.
-_LITTLE = {
-    "xla_backend_optimization_level": 0,
-    "xla_cpu_use_fusion_emitters": False,
-    "xla_cpu_parallel_codegen_split_count": 1,
-}
 # Iterations of a loop whose number nobody knows.
 _USUAL_ITERATIONS = 64
 # An operation that nobody sees is done in less than a part of the time (2-core EPYC: a histogram of 2^22.7 operations
@@ -28,30 +21,25 @@ _USUAL_ITERATIONS = 64
 _UNSEEN = 8
 
 
-def options(program: Program, groups: int, target: Target) -> Mapping[str, Any]:
-    """XLA's options for a program that observers see.
+def is_short(program: Program, groups: int, target: Target) -> bool:
+    """Whether a program that observers see runs for no longer than it takes to compile.
 
     Args:
       program: of a launch.
       groups: the number of work-groups that are emulated.
       target: where it will run.
     """
-    return _LITTLE if is_short(program, groups, target) and _takes_little() else {}
+    return are_few(groups * program.geometry.items * _operations(program.body), target)
 
 
-def once(program: Program, groups: int, target: Target) -> Mapping[str, Any]:
-    """The same for a program that nobody sees, and that is carried out once."""
-    return little(groups * program.geometry.items * _operations(program.body) // _UNSEEN, target)
+def is_short_once(program: Program, groups: int, target: Target) -> bool:
+    """The same of a program that nobody sees, and that is carried out once."""
+    return are_few(groups * program.geometry.items * _operations(program.body) // _UNSEEN, target)
 
 
-def little(operations: int, target: Target) -> Mapping[str, Any]:
-    """Options for a computation of so many operations of work-items; none where it takes long."""
-    return _LITTLE if operations <= target.short_operations > 0 and _takes_little() else {}
-
-
-def is_short(program: Program, groups: int, target: Target) -> bool:
-    """Whether a program that observers see runs for no longer than it takes to compile; see `options`."""
-    return groups * program.geometry.items * _operations(program.body) <= target.short_operations > 0
+def are_few(operations: int, target: Target) -> bool:
+    """Whether so many operations of work-items take no longer than it takes to compile them."""
+    return operations <= target.short_operations > 0
 
 
 def _operations(body: Region) -> int:
@@ -68,6 +56,24 @@ def _repeated(op: Any) -> int:
     return 1
 
 
-@functools.cache
-def _takes_little() -> bool:
-    return compiling.takes(_LITTLE)
+def vector_bits(program: Program, facts: Facts, target: Target) -> int | None:
+    """The width of vectors that a program is compiled for; None for the compiler's own choice.
+
+    Args:
+      program: of a launch.
+      facts: its analysis.
+      target: where it will run.
+    """
+    return None if target.vector_bits is None or _gathers(program, facts) else target.vector_bits
+
+
+def _gathers(program: Program, facts: Facts) -> bool:
+    """Whether elements are looked up one by one: sixteen at once took up to twice as long as eight and eight."""
+    parts = analysis.executed(program.body, facts)
+    return any(_is_gather(op, known) for body, known in parts for op in body.ops)
+
+
+def _is_gather(op: Op, facts: Facts) -> bool:
+    if op.name != ops.LOAD or not facts.values[op.results[0]].varying:
+        return False
+    return not addressing.is_formed(op, facts)

@@ -8,22 +8,16 @@ whole rectangles looks once at where each begins, and at bounds once for all; on
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
-from xeemu.emission import positions
+from xeemu.knowledge import lattices
+from xeemu.knowledge.lattices import Lattice, StridedAxis
 from xeemu.planning import boundary_windows
 from xeemu.planning.boundary_windows import BoundaryRectangle
 from xeemu.planning.chunk import Chunk
 from xeemu.planning.layouts import Sharing
 from xeemu.planning.references import Reference
-from xeemu.planning.row_views import Starts
-from xeemu.emission.values import Groupwise
-from xeemu.knowledge.lattices import Lattice, StridedAxis
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -39,38 +33,6 @@ class Cover(BoundaryRectangle):
     proved: bool
     tile: tuple[int, ...]
     places: np.ndarray
-
-    def read(self, data: jax.Array, starts: Starts) -> jax.Array:
-        """`[G, *tile]`"""
-
-        def tiles(data: jax.Array) -> jax.Array:
-            return self._tiles(data, starts)
-
-        if not self.proved:
-            return self.where_it_lies(starts, tiles, lambda data: self._tiles_at_edge(data, starts), data)
-        # A branch that is always taken: else XLA would divide, for each element, to find its place in the tile.
-        return tiles(data) if len(self.tile) == 1 else self.where_it_lies(starts, tiles, self._no_tiles, data)
-
-    def _tiles(self, data: jax.Array, starts: Starts) -> jax.Array:
-        """The tiles if all lie within the memory."""
-        first = jnp.stack(starts)
-        return _cut(data.reshape(self.shape), first + self.places.astype(first.dtype), self.tile)
-
-    def _tiles_at_edge(self, data: jax.Array, starts: Starts) -> jax.Array:
-        places = (self.places + self.first).astype(np.int32)
-        met, around = self.met(starts), self.seen_around(data, starts)
-        return lax.cond(met, lambda around: _cut(around, places, self.tile), self._no_tiles, around)
-
-    def _no_tiles(self, data: jax.Array) -> jax.Array:
-        """The tiles if none lies in the memory."""
-        return jnp.full((len(self.places), *self.tile), self.missing, data.dtype)
-
-
-def _cut(array: jax.Array, starts: Any, sizes: tuple[int, ...]) -> jax.Array:
-    """`[G, *sizes]`: rectangles within an array, from `[G, dimensions]` starts."""
-    axes = tuple(range(array.ndim))
-    whole = lax.GatherDimensionNumbers(tuple(axis + 1 for axis in axes), (), axes)
-    return lax.gather(array, jnp.asarray(starts), whole, sizes, mode="promise_in_bounds")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -88,10 +50,6 @@ class HaloedTiles:
     further: tuple[int, ...]
     chosen: np.ndarray
     sharing: Sharing | None
-
-    def read(self, data: jax.Array, starts: Starts) -> Groupwise:
-        """`[own groups, n]` elements; `starts` of the cover."""
-        return Groupwise(positions.columns(self.cover.read(data, starts), self.chosen), self.sharing)
 
 
 def of_reference(reference: Reference, chunk: Chunk, missing: np.ndarray) -> HaloedTiles | None:
@@ -111,7 +69,7 @@ def of_reference(reference: Reference, chunk: Chunk, missing: np.ndarray) -> Hal
     tile = tuple((patterns.max(axis=0) - least + 1).tolist())
     fits = math.prod(tile) <= chunk.target.windows.widest_overlap * reference.elements.count
     chosen = np.ravel_multi_index(tuple((patterns - least).T), tile) if fits else None
-    if chosen is None or not positions.is_sliced(tile, chosen):
+    if chosen is None or not lattices.is_sliced(tile, chosen):
         return None
     steps = [c.form.steps if varying else (0,) for c in components]
     own = tuple(n if any(each) else 1 for n, *each in zip(block, *steps, strict=True))

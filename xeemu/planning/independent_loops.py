@@ -7,10 +7,14 @@ and each memory is updated once for all of them, in one window, see `batched_loo
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from xeemu.emission import ordered_atomics
-from xeemu.planning.loop_accesses import CountedLoop
 from xeemu.ir import ops
 from xeemu.ir.program import Op, Region, Value
+from xeemu.knowledge.lattices import StridedAxis
+from xeemu.planning import strided_windows
+from xeemu.planning.chunk import Chunk
+from xeemu.planning.loop_accesses import CountedLoop
+from xeemu.planning.references import Reference
+from xeemu.planning.strided_windows import StridedWindow
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,5 +63,24 @@ def _is_spread(op: Op, move: int | None) -> bool:
     """Whether iterations update elements of their own, or the same by an operation whose order does not count."""
     if op.name == ops.STORE:
         return bool(move)
-    combines = op.name == ops.ATOMIC and ops.operation(op) in ordered_atomics.COMBINE
+    combines = op.name == ops.ATOMIC and ops.operation(op) in ops.COMBINING
     return combines and not op.attributes["fetch"] and move is not None
+
+
+def window(first: Reference, op: str, axis: StridedAxis, chunk: Chunk) -> StridedWindow | None:
+    """The window of several updates; None if there is none, or if their order counts.
+
+    Args:
+      first: the elements of the first update.
+      op: the operation.
+      axis: how many there are, and how much further each begins.
+      chunk: the work-groups.
+    """
+    if not first.address.proved or first.is_empty:
+        return None
+    if op != "store" and (op not in ops.COMBINING or (chunk.deterministic and ops.rounds(first.storage.dtype, op))):
+        return None
+    found = strided_windows.of_reference(first, chunk, axis)
+    if found is None or found.rectangle is None:
+        return None
+    return found if op != "store" or (axis.stride and found.writable(first.masked)) else None

@@ -4,16 +4,16 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from xeemu.planning import compare_fusion, hazards, masked_layouts, shared_layouts, subgroup_layouts
-from xeemu.planning.compare_fusion import Comparison
-from xeemu.planning.layouts import BY_ITEM, LANE_FORM, ByItem, BySubgroup, Layout, Masked
-from xeemu.planning.subgroup_layouts import Operand
 from xeemu.ir import control, ops
 from xeemu.ir.control import Call, Cond, Scan, While
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.ir.table import Kind
 from xeemu.knowledge.analysis import Facts, fact
 from xeemu.language.geometry import Geometry
+from xeemu.planning import compare_fusion, hazards, masked_layouts, shared_layouts, subgroup_layouts
+from xeemu.planning.compare_fusion import Comparison
+from xeemu.planning.layouts import BY_ITEM, LANE_FORM, ByItem, BySubgroup, Layout, Masked
+from xeemu.planning.subgroup_layouts import Operand
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,16 +8,16 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from xeemu.planning import hazards, strided_windows
-from xeemu.planning.chunk import Chunk
-from xeemu.planning.references import Reference
-from xeemu.planning.storage import Storage
-from xeemu.planning.strided_windows import StridedWindow
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import induction
 from xeemu.knowledge.analysis import Facts, Known
 from xeemu.knowledge.lattices import StridedAxis
+from xeemu.planning import hazards, strided_windows
+from xeemu.planning.chunk import Chunk
+from xeemu.planning.references import Reference
+from xeemu.planning.storage import Storage
+from xeemu.planning.strided_windows import StridedWindow
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -15,15 +15,14 @@ import functools
 import math
 from collections.abc import Callable, Collection, Mapping
 
-from xeemu.emission import batched_updates, iteration_blocks, reductions
-from xeemu.planning import independent_loops, reduction_loops, scatter_loops, unrolling
+from xeemu.ir import ops
+from xeemu.knowledge import analysis
+from xeemu.planning import independent_loops, reduction_loops, row_reductions, scatter_loops, unrolling
 from xeemu.planning.independent_loops import Placed
 from xeemu.planning.loop_accesses import CountedLoop, MovingAccess
 from xeemu.planning.reduction_loops import Reduced
 from xeemu.planning.scatter_loops import Scattered
 from xeemu.planning.strided_windows import StridedWindow
-from xeemu.ir import ops
-from xeemu.knowledge import analysis
 
 
 @dataclasses.dataclass(frozen=True)
@@ -224,13 +223,13 @@ def _unrolled(loop: CountedLoop) -> int:
 
 def _window(access: MovingAccess, iterations: int) -> StridedWindow | None:
     """The window in which updates of so many iterations are made, if one holds them and their order does not count."""
-    return batched_updates.window(access.reference, ops.operation(access.op), access.along(iterations), access.chunk)
+    return independent_loops.window(access.reference, ops.operation(access.op), access.along(iterations), access.chunk)
 
 
 def _placed_iterations(loop: CountedLoop) -> int:
     """Iterations of a block that updates memories in windows; 1 if blocks are not worth while."""
     most = min(_size(loop).iterations(loop.chunk.target.blocks.spread_elements, loop), loop.length)
-    return max(1, iteration_blocks.evenly(loop.length, most))
+    return max(1, unrolling.evenly(loop.length, most))
 
 
 def _reduced_iterations(loop: CountedLoop) -> tuple[int, bool]:
@@ -241,11 +240,11 @@ def _reduced_iterations(loop: CountedLoop) -> tuple[int, bool]:
         return 1, False
     changed = [v for k, v in enumerate(loop.body.inputs) if k not in loop.growth]
     most = min(size.iterations(figures.reduced_elements, loop), loop.length)
-    if target.reduces_slowly and size.lanes == 1 and all(reductions.takes(v.dtype) for v in changed):
+    if target.reduces_slowly and size.lanes == 1 and all(row_reductions.takes(v.dtype) for v in changed):
         fuses = len(changed) == 1 and _fuses(loop)
-        if row := reductions.longest(loop.length if fuses else most):
+        if row := row_reductions.longest(loop.length if fuses else most):
             return row, True
-    return max(1, iteration_blocks.evenly(loop.length, most)), False
+    return max(1, unrolling.evenly(loop.length, most)), False
 
 
 def _fuses(loop: CountedLoop) -> bool:

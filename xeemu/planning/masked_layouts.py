@@ -9,14 +9,14 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from xeemu.planning import hazards
-from xeemu.planning.layouts import Layout, Masked
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.ir.table import Kind
 from xeemu.knowledge import addressing
 from xeemu.knowledge.addressing import Elements
 from xeemu.knowledge.analysis import Facts, fact
+from xeemu.planning import hazards
+from xeemu.planning.layouts import Layout, Masked
 
 
 def of_load(op: Op, facts: Facts, apart: bool) -> Masked | None:

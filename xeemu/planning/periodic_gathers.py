@@ -7,19 +7,15 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
-from xeemu.emission import fusion_barriers, positions
-from xeemu.planning.chunk import Chunk
-from xeemu.planning.references import Reference
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import forms
 from xeemu.knowledge.analysis import Facts, Known
 from xeemu.knowledge.forms import Form
+from xeemu.planning.chunk import Chunk
+from xeemu.planning.references import Reference
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -100,20 +96,6 @@ class PeriodicGather:
     groups: int
     elements: int
     found: int
-
-    def first(self, base: jax.Array | None, chunk: Chunk) -> jax.Array:
-        """The remainder that the first place follows from, of a number whose form has a base or none."""
-        number = positions.start(self.form, base, self.index.dividend.dtype, chunk)
-        return lax.rem(number, number.dtype.type(self.index.divisor)).astype(np.int32)
-
-    def read(self, data: jax.Array, first: jax.Array) -> jax.Array:
-        """`[groups, elements]` of a memory."""
-        rest = lax.rem(first + np.arange(self.found, dtype=np.int32), np.int32(self.index.divisor))
-        places = rest.dtype.type(self.index.offset) + rest.dtype.type(self.index.sign) * rest
-        periods = data.reshape(-1).at[places].get(mode="promise_in_bounds", wrap_negative_indices=False)
-        count = self.groups * self.elements
-        copies = jnp.broadcast_to(fusion_barriers.settled(periods), (-(-count // self.found), self.found))
-        return copies.reshape(-1)[:count].reshape(self.groups, self.elements)
 
 
 def of_reference(reference: Reference, index: Remainder | None, chunk: Chunk) -> PeriodicGather | None:

@@ -7,10 +7,10 @@ neutral element. So all the iterations of a block find it together, see `batched
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 
-from xeemu.planning.loop_accesses import CountedLoop
 from xeemu.ir.program import Op, Region, Value
 from xeemu.knowledge.analysis import Facts
 from xeemu.language import collectives
+from xeemu.planning.loop_accesses import CountedLoop
 
 _AS = {op: op for op in collectives.OPERATIONS} | {"sub": "add"}
 _SHAPING = frozenset({"broadcast_in_dim", "reshape", "squeeze", "convert_element_type", "copy"})

@@ -2,12 +2,12 @@
 
 import dataclasses
 
-from xeemu.planning.storage import Storage
 from xeemu.ir import ops
 from xeemu.ir.program import Op
 from xeemu.knowledge import addressing
 from xeemu.knowledge.addressing import Address, Elements
 from xeemu.knowledge.analysis import Facts
+from xeemu.planning.storage import Storage
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -11,14 +11,7 @@ import itertools
 import math
 from collections.abc import Sequence
 
-import jax
-import jax.numpy as jnp
-from jax import lax
-
 from xeemu.knowledge.lattices import Lattice
-
-Starts = tuple[jax.Array, ...]
-"""Where something begins along each axis of an array, when the program runs."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -37,29 +30,6 @@ class Rectangle:
     values: tuple[int, ...]
     sliced: bool
 
-    def starts(self, first: Starts) -> Starts:
-        """Where it begins in the data seen in its shape, from where that is in the array."""
-        return first
-
-    def read(self, data: jax.Array, starts: Starts) -> jax.Array:
-        """`[*values]`"""
-        seen = data.reshape(self.shape)
-        return lax.dynamic_slice(seen, starts, self.sizes, allow_negative_indices=False).reshape(self.values)
-
-    def written(self, data: jax.Array, values: jax.Array, starts: Starts) -> jax.Array:
-        """The data with other values in the rectangle."""
-        update = lax.dynamic_update_slice if self.sliced else _scattered
-        return update(data.reshape(self.shape), values.reshape(self.sizes), starts).reshape(data.shape)
-
-
-def _scattered(data: jax.Array, values: jax.Array, starts: Sequence[jax.Array]) -> jax.Array:
-    """The data with other values in a rectangle within them."""
-    axes = tuple(range(data.ndim))
-    whole = lax.ScatterDimensionNumbers(axes, inserted_window_dims=(), scatter_dims_to_operand_dims=axes)
-    return lax.scatter(
-        data, jnp.stack(starts), values, whole, indices_are_sorted=True, unique_indices=True, mode="promise_in_bounds"
-    )
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RowsRectangle(Rectangle):
@@ -73,16 +43,6 @@ class RowsRectangle(Rectangle):
     rows: tuple[int, ...]
     offset: int
     unit: int
-
-    def starts(self, first: Starts) -> Starts:
-        """Its row, the shorter row in that, and so on."""
-        (rest,) = first
-        places, unit = [], self.unit
-        for row in self.rows:
-            places.append(lax.div(rest, rest.dtype.type(row)))
-            known = unit % row == 0
-            rest = rest.dtype.type(self.offset % row) if known else lax.rem(rest, rest.dtype.type(row))
-        return (*places, rest)
 
 
 def flat(lattice: Lattice, data: tuple[int, ...], before: tuple[int, ...]) -> Rectangle | None:

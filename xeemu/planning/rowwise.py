@@ -6,33 +6,32 @@ XLA copies a memory that it sees in several shapes, so that they have to agree.
 import dataclasses
 from collections.abc import Mapping
 
-from xeemu.planning import strided_windows
-from xeemu.emission.buffers import Buffer
-from xeemu.planning.chunk import Chunk
-from xeemu.planning.references import Reference
-from xeemu.planning.row_views import RowsRectangle
-from xeemu.planning.storage import Storage
 from xeemu.ir import ops
 from xeemu.ir.program import Op
 from xeemu.knowledge import analysis
 from xeemu.knowledge.analysis import Facts, Known
 from xeemu.language.program import Program
+from xeemu.planning import strided_windows
+from xeemu.planning.chunk import Chunk
+from xeemu.planning.references import Reference
+from xeemu.planning.row_views import RowsRectangle
+from xeemu.planning.storage import Storage
 
 
 def of_program(
-    program: Program, facts: Facts, chunk: Chunk, buffers: Mapping[int, Buffer]
+    program: Program, facts: Facts, chunk: Chunk, storages: Mapping[int, Storage]
 ) -> dict[int, tuple[int, ...]]:
     """For the numbers of arguments that are such memories the shape that their stores agree in.
 
     Args:
       program, facts: a program and its analysis.
       chunk: the work-groups.
-      buffers: for the number of each memory that it stores to what is in it.
+      storages: for the number of each memory that it stores to how it is held.
     """
     stores, found = _only_stored(program, facts), {}
-    for number, buffer in buffers.items():
+    for number, storage in storages.items():
         each = stores.get(facts.values[program.body.inputs[number]], ())
-        shapes = {_rows_of_store(op, facts, chunk, buffer.storage) for op in each}
+        shapes = {_rows_of_store(op, facts, chunk, storage) for op in each}
         shape = shapes.pop() if len(shapes) == 1 else None
         if shape is not None:
             found[number] = shape

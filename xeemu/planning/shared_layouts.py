@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from xeemu.planning import layouts
-from xeemu.planning.layouts import Sharing
-from xeemu.planning.subgroup_layouts import Operand
 from xeemu.ir import ops
 from xeemu.ir.program import Op
 from xeemu.knowledge import addressing
 from xeemu.knowledge.analysis import Facts
+from xeemu.planning import layouts
+from xeemu.planning.layouts import Sharing
+from xeemu.planning.subgroup_layouts import Operand
 
 
 def of_load(op: Op, facts: Facts, block: tuple[int, ...]) -> Sharing | None:

@@ -6,9 +6,8 @@ a pass over all that is read, for each load by itself; compilers fuse the slices
 
 import collections
 import dataclasses
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
-import jax
 import numpy as np
 
 from xeemu.ir import ops
@@ -21,27 +20,21 @@ from xeemu.knowledge.intervals import Interval
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class StencilLoad:
-    """A load as one of several, in one emission of the (sub)program that they stand in.
+    """A load as one of several.
 
     Attributes:
       offset: along each dimension of the memory how far it lies from the least of them.
       spread: how far the greatest lies from that.
       bounds: along each dimension the least and the greatest index of them all.
       count: how many they are.
-      found: the rectangle, once it was read for one of them; they agree in the memory and in what is missing there.
+      first: the number of the first of them; they agree in the memory and in what is missing there.
     """
 
     offset: tuple[int, ...]
     spread: tuple[int, ...]
     bounds: tuple[Interval, ...]
     count: int
-    found: list[jax.Array]
-
-    def rectangle(self, read: Callable[[], jax.Array]) -> jax.Array:
-        """What all of them read; `read` gives it if none of them has done so."""
-        if not self.found:
-            self.found.append(read())
-        return self.found[0]
+    first: int
 
 
 def of_body(body: Region, facts: Facts) -> Mapping[int, StencilLoad]:
@@ -87,7 +80,7 @@ def _shape(form: Form) -> Hashable:
 def _together(group: Sequence[tuple[int, tuple[int, ...]]], body: Region, facts: Facts) -> Mapping[int, StencilLoad]:
     """Loads of a group as neighbours, by number; none if it is not known how far one of them reaches."""
     places = np.asarray([place for _, place in group])
-    least, found = places.min(axis=0), list[jax.Array]()
+    least = places.min(axis=0)
     spread = tuple((places.max(axis=0) - least).tolist())
     each = [[facts.value(a).interval for a in ops.indices(body.ops[n])] for n, _ in group]
     bounds = [[i for i in intervals if i is not None] for intervals in zip(*each, strict=True)]
@@ -96,6 +89,6 @@ def _together(group: Sequence[tuple[int, tuple[int, ...]]], body: Region, facts:
     around = tuple((min(low for low, _ in known), max(high for _, high in known)) for known in bounds)
     offsets = (places - least).tolist()
     return {
-        number: StencilLoad(tuple(offset), spread, around, len(group), found)
+        number: StencilLoad(tuple(offset), spread, around, len(group), group[0][0])
         for (number, _), offset in zip(group, offsets, strict=True)
     }

@@ -5,6 +5,9 @@ import itertools
 import math
 import operator
 
+from xeemu.knowledge import lattices
+from xeemu.knowledge.forms import Form
+from xeemu.knowledge.lattices import Lattice, StridedAxis
 from xeemu.planning import boundary_windows, row_views
 from xeemu.planning.boundary_windows import Box
 from xeemu.planning.chunk import Chunk
@@ -12,9 +15,6 @@ from xeemu.planning.layouts import Sharing
 from xeemu.planning.references import Reference
 from xeemu.planning.row_views import Rectangle
 from xeemu.planning.storage import Storage
-from xeemu.knowledge import lattices
-from xeemu.knowledge.forms import Form
-from xeemu.knowledge.lattices import Lattice, StridedAxis
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

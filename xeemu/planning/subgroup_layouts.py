@@ -11,14 +11,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from xeemu.planning.compare_fusion import Comparison
-from xeemu.planning.layouts import BY_ITEM, ByItem, BySubgroup, Layout
 from xeemu.ir import ops
 from xeemu.ir.program import Op
 from xeemu.knowledge.forms import Form
 from xeemu.language import collectives
 from xeemu.language.collectives import Collective
 from xeemu.language.geometry import Geometry
+from xeemu.planning.compare_fusion import Comparison
+from xeemu.planning.layouts import BY_ITEM, ByItem, BySubgroup, Layout
 
 _SHAPES = {"broadcast_in_dim": "shape", "reshape": "new_sizes"}
 """Operations that may give each work-item more axes or elements of its own, with the parameter that says which."""

@@ -5,11 +5,10 @@ pass over its accumulators (see `strip_mining`). On a CPU so does one that fills
 each other what several iterations have computed. A loop with other stores, barriers, gathers or inner loops only grows.
 """
 
-from xeemu.emission import iteration_blocks
-from xeemu.planning.loop_accesses import CountedLoop
 from xeemu.ir import control, ops
 from xeemu.ir.program import Op
 from xeemu.knowledge import addressing, analysis, lattices
+from xeemu.planning.loop_accesses import CountedLoop
 
 
 def factor(loop: CountedLoop) -> int:
@@ -25,7 +24,7 @@ def factor(loop: CountedLoop) -> int:
     if chunk.few:
         most = min(most, figures.most_of_few)
     most = min(most, figures.largest_block // len(body.ops), max(loop.length, 1))
-    iterations = iteration_blocks.evenly(loop.length, most)
+    iterations = evenly(loop.length, most)
     return iterations if all(_is_filled(n, loop, iterations) for n in others) else 1
 
 
@@ -65,3 +64,8 @@ def _is_filled(number: int, loop: CountedLoop, iterations: int) -> bool:
         return False
     window = loop.moving[number].filled(iterations)
     return window is not None and window.lattice.dense
+
+
+def evenly(length: int, most: int) -> int:
+    """Iterations of a block, so that none are left if possible, for which the body would be emitted once more."""
+    return next((n for n in range(most, most // 2, -1) if length % n == 0), most)

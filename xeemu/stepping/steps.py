@@ -15,12 +15,12 @@ import numpy as np
 
 from xeemu.devices.target import Target
 from xeemu.emission import compiling
-from xeemu.planning import effort
 from xeemu.language import primitives
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 from xeemu.language.orders import Ordering
 from xeemu.language.source import Origin, Site
+from xeemu.planning import effort
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -261,7 +261,8 @@ def compiled(
 
     # A copy of all that the work-items hold is computed by each of them, but for what they hold their own element of.
     operations = geometry.groups * items * items * len(straight.operations) * _TIMES
-    return [register for register, _ in targets], compiling.compiled(run, effort.little(operations, target), ())
+    options = compiling.effort(little=effort.are_few(operations, target))
+    return [register for register, _ in targets], compiling.compiled(run, options, ())
 
 
 def local_ids(geometry: Geometry, dim: int | None) -> np.ndarray:

@@ -1,0 +1,175 @@
+"""Rectangles: those of memories where they begin when the program runs, read and written there."""
+
+import dataclasses
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from xeemu.planning.boundary_windows import BoundaryRectangle
+from xeemu.planning.haloed_tiles import Cover
+from xeemu.planning.row_views import Rectangle, RowsRectangle
+
+Starts = tuple[jax.Array, ...]
+"""Where something begins along each axis of an array, when the program runs."""
+
+
+def starts(rectangle: Rectangle, first: Starts) -> Starts:
+    """Where a rectangle begins in the data seen in its shape, from where that is in the array."""
+    if not isinstance(rectangle, RowsRectangle):
+        return first
+    (rest,) = first
+    places, unit = [], rectangle.unit
+    for row in rectangle.rows:
+        places.append(lax.div(rest, rest.dtype.type(row)))
+        known = unit % row == 0
+        rest = rest.dtype.type(rectangle.offset % row) if known else lax.rem(rest, rest.dtype.type(row))
+    return (*places, rest)
+
+
+def read(rectangle: Rectangle, data: jax.Array, starts: Starts) -> jax.Array:
+    """`[*values]`: the elements of a rectangle, from where it begins in the data seen in its shape."""
+    if isinstance(rectangle, BoundaryRectangle):
+        return _AtBoundary(rectangle, starts).read(data)
+    return _inside(rectangle, data, starts)
+
+
+def _inside(rectangle: Rectangle, data: jax.Array, starts: Starts) -> jax.Array:
+    seen = data.reshape(rectangle.shape)
+    return lax.dynamic_slice(seen, starts, rectangle.sizes, allow_negative_indices=False).reshape(rectangle.values)
+
+
+def written(rectangle: Rectangle, data: jax.Array, values: jax.Array, starts: Starts) -> jax.Array:
+    """The data with other values in a rectangle, as far as it lies in its memory."""
+    if isinstance(rectangle, BoundaryRectangle):
+        return _AtBoundary(rectangle, starts).written(data, values)
+    update = lax.dynamic_update_slice if rectangle.sliced else _scattered
+    return update(data.reshape(rectangle.shape), values.reshape(rectangle.sizes), starts).reshape(data.shape)
+
+
+def _scattered(data: jax.Array, values: jax.Array, starts: Starts) -> jax.Array:
+    """The data with other values in a rectangle within them."""
+    axes = tuple(range(data.ndim))
+    whole = lax.ScatterDimensionNumbers(axes, inserted_window_dims=(), scatter_dims_to_operand_dims=axes)
+    return lax.scatter(
+        data, jnp.stack(starts), values, whole, indices_are_sorted=True, unique_indices=True, mode="promise_in_bounds"
+    )
+
+
+def tiles(cover: Cover, data: jax.Array, starts: Starts) -> jax.Array:
+    """`[G, *tile]`: the tiles of all groups."""
+    at = _AtBoundary(cover, starts)
+
+    def missing(_: jax.Array) -> jax.Array:
+        return jnp.full((len(cover.places), *cover.tile), cover.missing, data.dtype)
+
+    def inside(data: jax.Array) -> jax.Array:
+        first = jnp.stack(starts)
+        return _cut(data.reshape(cover.shape), first + cover.places.astype(first.dtype), cover.tile)
+
+    def at_edge(data: jax.Array) -> jax.Array:
+        places = (cover.places + cover.first).astype(np.int32)
+        met, around = at.met(), at.around(data)
+        return lax.cond(met, lambda around: _cut(around, places, cover.tile), missing, around)
+
+    if not cover.proved:
+        return at.where_it_lies(inside, at_edge, data)
+    # A branch that is always taken: else XLA would divide, for each element, to find its place in the tile.
+    return inside(data) if len(cover.tile) == 1 else at.where_it_lies(inside, missing, data)
+
+
+def _cut(array: jax.Array, starts: Any, sizes: tuple[int, ...]) -> jax.Array:
+    """`[G, *sizes]`: rectangles within an array, from `[G, dimensions]` starts."""
+    axes = tuple(range(array.ndim))
+    whole = lax.GatherDimensionNumbers(tuple(axis + 1 for axis in axes), (), axes)
+    return lax.gather(array, jnp.asarray(starts), whole, sizes, mode="promise_in_bounds")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _AtBoundary:
+    """A rectangle that may reach beyond its memory, where it begins.
+
+    Attributes:
+      rectangle: all that is known of it before.
+      starts: where it begins in the data seen in its shape.
+    """
+
+    rectangle: BoundaryRectangle
+    starts: Starts
+
+    def read(self, data: jax.Array) -> jax.Array:
+        """`[*values]`"""
+        if not self.rectangle.branches:
+            return self._read_padded(data)
+        return self.where_it_lies(lambda d: _inside(self.rectangle, d, self.starts), self._read_at_edge, data)
+
+    def written(self, data: jax.Array, values: jax.Array) -> jax.Array:
+        """The data with other values in the rectangle, as far as they are there."""
+        shape, sizes = self.rectangle.shape, self.rectangle.sizes
+        held = self.where_it_lies(lambda _, values: values, self._held_at_edge, data, values.reshape(sizes))
+        return lax.dynamic_update_slice(data.reshape(shape), held, self._within()).reshape(data.shape)
+
+    def where_it_lies(self, inside: Callable[..., Any], at_edge: Callable[..., Any], *operands: jax.Array) -> Any:
+        """What one function or the other makes of operands, as it lies in its memory as a whole or not."""
+        last = [n - size for n, size in zip(self.rectangle.shape, self.rectangle.sizes, strict=True)]
+        if min(last) < 0:
+            return at_edge(*operands)
+        fits = (_between(0, start, n) for start, n in zip(self.starts, last, strict=True))
+        return lax.cond(functools.reduce(operator.and_, fits), inside, at_edge, *operands)
+
+    def around(self, data: jax.Array) -> jax.Array:
+        """The rectangle with margins, found once: XLA would make it anew for each use if it were not in a branch."""
+        return lax.cond(self.met(), self._around, lambda data: self._blank(data.dtype), data)
+
+    def met(self) -> jax.Array:
+        """Whether it lies in its memory at least in part."""
+        each = zip(self.starts, self.rectangle.sizes, self.rectangle.shape, strict=True)
+        return functools.reduce(operator.and_, (_between(1 - size, start, n - 1) for start, size, n in each))
+
+    def _read_at_edge(self, data: jax.Array) -> jax.Array:
+        rectangle = self.rectangle
+        last = [f + n for f, n in zip(rectangle.first, rectangle.sizes, strict=True)]
+        return lax.slice(self.around(data), rectangle.first, last).reshape(rectangle.values)
+
+    def _read_padded(self, data: jax.Array) -> jax.Array:
+        rectangle = self.rectangle
+        held = lax.dynamic_slice(data.reshape(rectangle.shape), self._within(), rectangle.held)
+        padded = lax.pad(held, rectangle.missing.astype(data.dtype), [(*margins, 0) for margins in rectangle.margins])
+        each = zip(self.starts, self._within(), rectangle.margins, strict=True)
+        places = [start - within + start.dtype.type(below) for start, within, (below, _) in each]
+        return lax.dynamic_slice(padded, places, rectangle.sizes).reshape(rectangle.values)
+
+    def _held_at_edge(self, data: jax.Array, values: jax.Array) -> jax.Array:
+        """What lies in the memory at `_within`, with other values in the rectangle."""
+        around = lax.dynamic_update_slice(self._around(data), values, self.rectangle.first)
+        return lax.dynamic_slice(around, self._places(), self.rectangle.held)
+
+    def _around(self, data: jax.Array) -> jax.Array:
+        """The rectangle with margins around it, filled where it lies beyond the memory."""
+        held = lax.dynamic_slice(data.reshape(self.rectangle.shape), self._within(), self.rectangle.held)
+        return lax.dynamic_update_slice(self._blank(data.dtype), held, self._places())
+
+    def _blank(self, dtype: np.dtype) -> jax.Array:
+        rectangle = self.rectangle
+        each = zip(rectangle.sizes, rectangle.held, rectangle.margins, strict=True)
+        sizes = [above + max(n, held + below) for n, held, (below, above) in each]
+        return jnp.full(sizes, rectangle.missing, dtype)
+
+    def _within(self) -> Starts:
+        """The starts of the one that is closest to the rectangle and reaches beyond nothing."""
+        last = [n - held for n, held in zip(self.rectangle.shape, self.rectangle.held, strict=True)]
+        return tuple(lax.clamp(s.dtype.type(0), s, s.dtype.type(n)) for s, n in zip(self.starts, last, strict=True))
+
+    def _places(self) -> Starts:
+        """Its starts among the rectangle and the margins."""
+        each = zip(self.starts, self._within(), self.rectangle.margins, strict=True)
+        return tuple(within - start + start.dtype.type(above) for start, within, (_, above) in each)
+
+
+def _between(least: int, value: jax.Array, greatest: int) -> jax.Array:
+    return (value >= least) & (value <= greatest)

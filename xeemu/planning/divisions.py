@@ -1,0 +1,35 @@
+"""Divisions of many integers by one that is known only when the program runs, which may be multiplications."""
+
+import numpy as np
+
+from xeemu.ir import ops
+from xeemu.ir.program import Op, Region
+from xeemu.knowledge import addressing, forms
+from xeemu.knowledge.analysis import Facts
+
+
+def applies(op: Op, facts: Facts) -> bool:
+    """Whether an operation is such a division: of many numbers by the same for all groups and work-items.
+
+    Args:
+      op: the operation.
+      facts: what is known of its operands.
+    """
+    if op.name not in ("div", "rem") or op.results[0].dtype not in (np.int32, np.uint32):
+        return False
+    shape, (many, divisor) = op.results[0].shape, (facts.value(a) for a in op.used)
+    if op.operands[0].shape != shape or not (shape or many.varying) or divisor.varying:
+        return False
+    return divisor.form is not None and divisor.form.based and forms.single(divisor.form.pattern) is not None
+
+
+def finding(body: Region, facts: Facts) -> frozenset[int]:
+    """The numbers of the loads of a (sub)program whose elements are found by such a division."""
+    loads = (n for n, op in enumerate(body.ops) if op.name == ops.LOAD)
+    return frozenset(n for n in loads if _is_found(body.ops[n], body, facts))
+
+
+def _is_found(load: Op, body: Region, facts: Facts) -> bool:
+    if addressing.is_formed(load, facts):
+        return False
+    return any(applies(body.ops[number], facts) for number in body.needed(ops.indices(load)))
