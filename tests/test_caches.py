@@ -9,10 +9,6 @@ import pytest
 
 import xeemu as xe
 from xeemu.cost.caches import (
-    Loaded,
-    Scratch,
-    Stored,
-    Traffic,
     opened_pages,
     partly_stored,
     past_l1,
@@ -22,6 +18,7 @@ from xeemu.cost.caches import (
 )
 from xeemu.cost.caches import stored as stored_in_all
 from xeemu.cost.footprint import Footprint
+from xeemu.cost.traffic import Loaded, Scratch, Stored, Traffic
 
 SMALL = dataclasses.replace(
     xe.device("h200"), l1_bytes_per_core=1000, l2_bytes=100_000, l2_kept_bytes=None, xe_cores=10
@@ -32,9 +29,9 @@ def traffic(*loads, stores=(), scratch=None, groups=100, resident=20.0, other_by
     return Traffic(groups, resident, loads, stores, scratch, other_bytes)
 
 
-def loaded(moved, group, launch, pieces=None):
+def loaded(moved, group, launch, bursts=None):
     sectors = Footprint(group, launch)
-    return Loaded(moved, moved / 128, sectors, pieces or sectors, sectors)
+    return Loaded(moved, moved / 128, sectors, bursts or sectors, sectors)
 
 
 def stored(moved, group, launch, gaps=0.0, lines=None):
@@ -124,8 +121,8 @@ def test_what_is_asked_for_again_comes_again_where_the_l2_keeps_less_than_its_si
     assert past_l2(traffic(loaded(10**6, 10_000, 60_000)), kept) == 0
 
 
-def test_sectors_are_fetched_in_the_pieces_that_memory_moves():
-    strided = traffic(loaded(200_000, 2000, 200_000, pieces=Footprint(4000, 400_000)))
+def test_sectors_are_fetched_in_bursts():
+    strided = traffic(loaded(200_000, 2000, 200_000, bursts=Footprint(4000, 400_000)))
     assert past_l2(strided, SMALL) == 400_000
 
 

@@ -12,11 +12,11 @@ from jax import lax
 
 import xeemu as xe
 from xeemu.cost import hints
+from xeemu.cost.advice import Evidence, Idle
 from xeemu.cost.latency import Waiting
 from xeemu.cost.report import Hint
-from xeemu.cost.rows import Rows
 from xeemu.cost.sites import AtomicTotals, SiteReport
-from xeemu.cost.subject import Idle, Subject
+from xeemu.cost.strides import Strides
 from xeemu.cost.trials import Change
 from xeemu.devices import bankmap
 from xeemu.devices.device import device
@@ -46,12 +46,12 @@ def site(line: int, memory: str, op: str, space: str, **counts: int | None) -> S
 
 def give(*sites: SiteReport, gain: float | None = 2.0, **others: Any) -> tuple[Hint, ...]:
     """The hints for a launch of 132 work-groups of 256 work-items; a change gains so much."""
-    return hints.give(subject(*sites, **others), lambda change: gain)
+    return hints.give(evidence(*sites, **others), lambda change: gain)
 
 
-def subject(*sites: SiteReport, **others: Any) -> Subject:
+def evidence(*sites: SiteReport, **others: Any) -> Evidence:
     known = {"atomics": NO_ATOMICS, "occupancy": None, "groups": 132, "local_size": (256,), "sub_group_size": 32}
-    return Subject(sites=sites, device=DEVICE, **{**known, **others})  # type: ignore[arg-type]
+    return Evidence(sites=sites, device=DEVICE, **{**known, **others})  # type: ignore[arg-type]
 
 
 def changes(*sites: SiteReport, **others: Any) -> list[Change]:
@@ -62,7 +62,7 @@ def changes(*sites: SiteReport, **others: Any) -> list[Change]:
         tried.append(change)
         return 1.0
 
-    hints.give(subject(*sites, **others), gain)
+    hints.give(evidence(*sites, **others), gain)
     return tried
 
 
@@ -355,7 +355,7 @@ def test_no_hint_where_each_group_updates_an_address_once_or_that_is_not_known(c
 
 
 def test_atomics_of_a_reduction_are_those_of_the_runtime():
-    (hint,) = hints.give(subject(SUM, atomics=ON_ONE_ADDRESS), lambda change: 2.0, ("total",))
+    (hint,) = hints.give(evidence(SUM, atomics=ON_ONE_ADDRESS), lambda change: 2.0, ("total",))
     assert hint.kind == "reduction over a range"
 
 
@@ -422,7 +422,7 @@ def test_neighbours_that_each_take_a_byte(dtype, used, kind):
 
 def test_rows_that_begin_between_two_lines():
     rows = site(4, "a", "load", "global", lines=2 * N, sectors=5 * N, bytes_used=128 * N, bytes_moved=160 * N)
-    (hint,) = give(rows, rows=lambda _: Rows((0,), (4100,)))
+    (hint,) = give(rows, strides=lambda _: Strides((0,), (4100,)))
     assert hint.kind == "misaligned rows"
     assert hint.text.startswith("Requests touch 2 lines each where 1 would hold their bytes")
 
@@ -430,29 +430,29 @@ def test_rows_that_begin_between_two_lines():
 def test_a_memory_of_one_dimension_has_no_rows_in_a_launch_of_one():
     counts = {"lines": 2 * N, "sectors": 5 * N, "bytes_used": 128 * N, "bytes_moved": 160 * N}
     neighbours = dataclasses.replace(site(4, "a", "load", "global", **counts), shape=(4096,))
-    found = Rows((0,), (4100,))
-    assert not give(neighbours, rows=lambda _: found)
-    assert give(neighbours, local_size=(1, 256), rows=lambda _: found)[0].kind == "misaligned rows"
+    found = Strides((0,), (4100,))
+    assert not give(neighbours, strides=lambda _: found)
+    assert give(neighbours, local_size=(1, 256), strides=lambda _: found)[0].kind == "misaligned rows"
 
 
 @pytest.mark.parametrize(
     ("rows", "apart"),
     [
-        (Rows((0,), (4100,)), True),
-        (Rows((0, 4100), (4096, 8200)), True),
+        (Strides((0,), (4100,)), True),
+        (Strides((0, 4100), (4096, 8200)), True),
         # All begin at the second word of a line.
-        (Rows((4, 132), (4096,)), True),
+        (Strides((4, 132), (4096,)), True),
         # Of neighbours in a row not all can begin at a line.
-        (Rows((0, 4, 8), (4096,)), False),
+        (Strides((0, 4, 8), (4096,)), False),
         # A window that moves by a word.
-        (Rows((0,), (4,)), False),
-        (Rows((0,), (4, 4100)), False),
+        (Strides((0,), (4,)), False),
+        (Strides((0,), (4, 4100)), False),
         (None, False),
     ],
 )
 def test_only_rows_are_told_to_begin_at_a_line(rows, apart):
     site_ = site(4, "a", "load", "global", lines=2 * N, sectors=5 * N, bytes_used=128 * N, bytes_moved=160 * N)
-    assert kinds(site_, rows=lambda _: rows) == ["misaligned rows"] * apart
+    assert kinds(site_, strides=lambda _: rows) == ["misaligned rows"] * apart
 
 
 def test_what_a_work_group_loads_again():
@@ -522,7 +522,7 @@ def test_what_gains_most_comes_first():
     def gain(change: Change) -> float:
         return gains[change.sites[0][0].line]
 
-    assert [hint.gain for hint in hints.give(subject(COLUMNS, STRIDED), gain)] == [3.0, 1.5]
+    assert [hint.gain for hint in hints.give(evidence(COLUMNS, STRIDED), gain)] == [3.0, 1.5]
 
 
 def test_what_gains_nothing_is_told_of_mistakes_alone():

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import xeemu as xe
-from xeemu.cost import figures, levels, pictures
+from xeemu.cost import figures, flows, pictures
 from xeemu.cost.latency import Waiting
 from xeemu.cost.report import Hint, Report
 from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport
-from xeemu.cost.timing import Term
+from xeemu.cost.terms import Term
 from xeemu.devices import bankmap
 
 FILE = "kernels/transpose.py"
@@ -526,21 +526,21 @@ def test_a_page_needs_nothing_else_and_shows_what_the_text_does(report, tmp_path
 
 def test_the_memory_chart_has_the_slm_and_the_l1_of_every_device():
     for device, report in (("a770", profiled()), ("max1550", profiled("max1550"))):
-        flows = {flow.memory: flow for flow in levels.of_report(report)}
-        assert list(flows) == ["SLM", "L1", "L2", "DRAM"], device
-        assert (flows["SLM"].bytes, flows["L1"].bytes) == (report.slm.bytes, report.global_.bytes_moved)
-        assert flows["DRAM"].inner == "L2"
-    assert levels.of_report(EMPTY) == ()
+        found = {flow.memory: flow for flow in flows.of_report(report)}
+        assert list(found) == ["SLM", "L1", "L2", "DRAM"], device
+        assert (found["SLM"].bytes, found["L1"].bytes) == (report.slm.bytes, report.global_.bytes_moved)
+        assert found["DRAM"].inner == "L2"
+    assert flows.of_report(EMPTY) == ()
 
 
 def test_where_the_bytes_of_the_slm_were_not_counted_they_are_at_most_what_its_passes_hold():
     counted = profiled("max1550")
     uncounted = dataclasses.replace(counted, slm=dataclasses.replace(counted.slm, bytes=None))
     held = 16 * 4 * counted.slm.passes
-    assert levels.of_report(uncounted)[0].bytes == held >= counted.slm.bytes
-    assert levels.of_report(uncounted)[0].mark == "<"
+    assert flows.of_report(uncounted)[0].bytes == held >= counted.slm.bytes
+    assert flows.of_report(uncounted)[0].mark == "<"
     hidden = tuple(dataclasses.replace(site, passes=None, bank_map=None) for site in uncounted.sites)
-    assert levels.of_report(dataclasses.replace(uncounted, sites=hidden))[0].told == "?"
+    assert flows.of_report(dataclasses.replace(uncounted, sites=hidden))[0].told == "?"
 
 
 def test_the_page_draws_banks_by_the_scale_of_all_pictures():

@@ -193,7 +193,7 @@ def test_what_no_lane_takes_part_in_has_a_pass_where_the_device_has_a_figure():
 
 def test_requests_that_are_served_twice_have_their_passes_twice():
     counts = {"bytes_moved": 0, "l1_passes": 132 * 1000}
-    once, twice = (launch(global_requests=132 * 1000, divided_requests=132 * n, **counts) for n in (0, 500))
+    once, twice = (launch(global_requests=132 * 1000, served_twice=132 * n, **counts) for n in (0, 500))
     assert cycles(twice)["L1"] == pytest.approx(1.5 * cycles(once)["L1"])
 
 

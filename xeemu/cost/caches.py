@@ -3,7 +3,7 @@
 A work-group fetches each sector that it loads once, or once for each time that a loop goes through all of them again,
 if those of the resident groups do not fit the L1; and a core the whole launch's once, if they fit. Loads of scratch
 stay in the L1 if that of all resident groups fits. Stores pass the L1. What the launch touches stays in the L2 if it
-fits; otherwise every piece that DRAM moves at once is fetched at least once, and what is asked for again is fetched
+fits; otherwise every burst of DRAM is fetched at least once, and what is asked for again is fetched
 again in so far as the L2 cannot hold what was asked for between. Groups that are resident together are neighbours: what
 several of them load, as at the edges of their parts, is fetched once for all if the L2 holds what they load. Stores are
 written back sector by sector, and one with gaps is fetched first.
@@ -11,102 +11,12 @@ written back sector by sector, and one with gaps is fetched first.
 
 import dataclasses
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from xeemu.cost import amounts
 from xeemu.cost.footprint import Footprint
+from xeemu.cost.traffic import Loaded, Scratch, Stored, Traffic
 from xeemu.devices.device import Device
-
-
-@dataclasses.dataclass(frozen=True)
-class Loaded:
-    """Loads of one memory.
-
-    Attributes:
-      moved_bytes: of all requests, in sectors.
-      request_lines: lines of all requests, each request's counted.
-      sectors: the footprint in sectors.
-      pieces: the same in what DRAM moves at once.
-      pages: the same in pages of DRAM; None where their size is not known.
-      memory: its name.
-      added_bytes: that a work-group adds to what those resident with it load, its neighbours; None if not known.
-    """
-
-    moved_bytes: float
-    request_lines: float
-    sectors: Footprint
-    pieces: Footprint
-    pages: Footprint | None
-    memory: str = ""
-    added_bytes: float | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class Stored:
-    """Plain stores to one memory.
-
-    Attributes:
-      moved_bytes: of all requests, in sectors.
-      partial_bytes: of the sectors of requests that need not fill them.
-      request_lines: lines of all requests, each request's counted.
-      sectors: the footprint in sectors.
-      lines: the same in lines.
-      gaps: share of its sectors that a work-group does not fill.
-      memory: its name.
-    """
-
-    moved_bytes: float
-    partial_bytes: float
-    request_lines: float
-    sectors: Footprint
-    lines: Footprint
-    gaps: float
-    memory: str = ""
-
-    @property
-    def trips(self) -> float:
-        """How often what is stored goes between the L2 and DRAM: it is written back; with gaps, it is fetched first."""
-        return 1 + self.gaps
-
-
-@dataclasses.dataclass(frozen=True)
-class Scratch:
-    """Private memory that is not in registers.
-
-    Attributes:
-      loaded_bytes, stored_bytes: of all requests, in sectors.
-      partial_bytes: of the sectors of stores that need not fill them.
-      load_lines, store_lines: of all requests, each request's counted.
-      group_bytes: size of a work-group's scratch.
-    """
-
-    loaded_bytes: float
-    stored_bytes: float
-    partial_bytes: float
-    load_lines: float
-    store_lines: float
-    group_bytes: float
-
-
-@dataclasses.dataclass(frozen=True)
-class Traffic:
-    """What a launch loads and stores, memory by memory.
-
-    Attributes:
-      groups: work-groups of the launch.
-      resident: work-groups that the device holds at a time.
-      loads, stores: of global memory.
-      scratch: None if there is none.
-      other_bytes: size of what else shares the L2, such as what atomics update.
-    """
-
-    groups: int
-    resident: float
-    loads: Sequence[Loaded]
-    stores: Sequence[Stored]
-    scratch: Scratch | None
-    other_bytes: float
 
 
 def past_l1(traffic: Traffic, device: Device) -> float:
@@ -290,19 +200,19 @@ def _footprint(traffic: Traffic, device: Device) -> float:
 
 def _fetched(load: Loaded, traffic: Traffic, device: Device) -> float:
     """Bytes that loads fetch from DRAM."""
-    again = max(0.0, _asked_later(load, traffic, device) - load.pieces.launch)
-    return load.pieces.launch + _loaded_again(load, traffic, device) * again
+    again = max(0.0, _asked_later(load, traffic, device) - load.bursts.launch)
+    return load.bursts.launch + _loaded_again(load, traffic, device) * again
 
 
 def _asked(load: Loaded, traffic: Traffic, device: Device) -> float:
     """Bytes that loads would fetch from DRAM without an L2."""
-    per_sector = load.pieces.group / load.sectors.group if load.sectors.group else 1.0
+    per_sector = load.bursts.group / load.sectors.group if load.sectors.group else 1.0
     return per_sector * _missed(load, traffic, device)
 
 
 def _asked_later(load: Loaded, traffic: Traffic, device: Device) -> float:
     """The same if what several resident groups load is fetched for all of them at once."""
-    return min(_asked(load, traffic, device), max(_together(load, traffic, device), load.pieces.launch))
+    return min(_asked(load, traffic, device), max(_together(load, traffic, device), load.bursts.launch))
 
 
 def _together(load: Loaded, traffic: Traffic, device: Device) -> float:
@@ -316,7 +226,7 @@ def _together(load: Loaded, traffic: Traffic, device: Device) -> float:
 def _holds_resident(traffic: Traffic, device: Device) -> bool:
     """Whether the L2 holds what the resident groups load and store."""
     resident = min(traffic.resident, traffic.groups)
-    each = (load.pieces.group if load.added_bytes is None else load.added_bytes for load in traffic.loads)
+    each = (load.bursts.group if load.added_bytes is None else load.added_bytes for load in traffic.loads)
     return resident * sum(each) + stored_at_a_time(traffic) <= (device.l2_kept_bytes or device.l2_bytes or 0)
 
 
@@ -343,7 +253,7 @@ def _wants(traffic: Traffic, device: Device) -> list[_Want]:
 
 
 def _of_loads(load: Loaded, traffic: Traffic, device: Device) -> _Want:
-    return _Want(_asked_later(load, traffic, device), load.pieces.launch)
+    return _Want(_asked_later(load, traffic, device), load.bursts.launch)
 
 
 def _of_stores(store: Stored) -> _Want:

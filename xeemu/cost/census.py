@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from xeemu.cost import amounts, instructions, liveness, pieces, requests, tallies
+from xeemu.cost import amounts, instructions, liveness, load_batches, requests, tallies
 from xeemu.cost.costs import Meter
 from xeemu.cost.counter import Count, Counter, Issued, all_active, has_geometry
-from xeemu.cost.pieces import Pieces
+from xeemu.cost.load_batches import LoadBatches
 from xeemu.cost.vectors import Vector
 from xeemu.devices.device import Device
 from xeemu.knowledge.access_tree import AccessSite, AccessTree, Key, Node, Operation
@@ -78,9 +78,9 @@ class Census:
         return tuple(dict.fromkeys(self.place(key) for key in self.operations))
 
     @functools.cached_property
-    def pieces(self) -> Pieces:
+    def load_batches(self) -> LoadBatches:
         """Which loads are under way together."""
-        return pieces.of_tree(self.tree.root, self.in_registers)
+        return load_batches.of_tree(self.tree.root, self.in_registers)
 
     @functools.cached_property
     def meeting(self) -> Mapping[Key, int]:
@@ -91,7 +91,7 @@ class Census:
         some = [
             key
             for key, (operation, *_) in self.operations.items()
-            if operation.fetches and operation in self.pieces.awaited and self._is_partial(key)
+            if operation.fetches and operation in self.load_batches.awaited and self._is_partial(key)
         ]
         counter = Counter(self.tree, self.device, Budget(parts=sum(len(self.operations[key]) for key in some)))
         found = {key: counter.groups(self.operations[key]) for key in some}

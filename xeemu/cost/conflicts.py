@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 import jax.numpy as jnp
 import numpy as np
 
+from xeemu.cost.advice import Advice, Evidence, costliest
 from xeemu.cost.sites import SiteReport
-from xeemu.cost.subject import Advice, Subject, costliest
 from xeemu.cost.trials import Change
 from xeemu.devices import banks
 from xeemu.devices.bankmap import BankMap
@@ -38,41 +38,41 @@ class _Remedy:
     passes: int
 
 
-def advice(subject: Subject) -> Iterator[Advice]:
+def advice(evidence: Evidence) -> Iterator[Advice]:
     """What to do about the conflicts of each memory."""
-    for sites in subject.by_memory("local", "load", "store"):
+    for sites in evidence.by_memory("local", "load", "store"):
         every = costliest([site for site in sites if times(site) > 1], "excess")
         conflicting = [site for site in every if times(site) >= _DEGREE]
-        for advice in _of_memory(conflicting or every, sites, subject):
+        for advice in _of_memory(conflicting or every, sites, evidence):
             # Conflicts of fewer passes are worth a word only where that gains something.
             yield dataclasses.replace(advice, minor=not conflicting)
 
 
-def _of_memory(conflicting: Sequence[SiteReport], sites: Sequence[SiteReport], subject: Subject) -> Iterator[Advice]:
+def _of_memory(conflicting: Sequence[SiteReport], sites: Sequence[SiteReport], evidence: Evidence) -> Iterator[Advice]:
     same = [site for site in conflicting if _is_one_word_store(site)]
     parts = [site for site in conflicting if site not in same and stores_parts_of_words(site)]
     rest = [site for site in conflicting if site not in same and site not in parts]
     if same:
-        yield _one_word(same, subject)
+        yield _one_word(same, evidence)
     if parts:
-        yield _parts_of_words(parts, sites, subject)
+        yield _parts_of_words(parts, sites, evidence)
     if rest:
-        yield _layout(rest, sites, subject)
+        yield _layout(rest, sites, evidence)
 
 
-def _one_word(sites: Sequence[SiteReport], subject: Subject) -> Advice:
-    changed = tuple((site, _by_one_item(site, subject)) for site in sites)
+def _one_word(sites: Sequence[SiteReport], evidence: Evidence) -> Advice:
+    changed = tuple((site, _by_one_item(site, evidence)) for site in sites)
     # The others issue the store all the same, with no lane that takes part.
     masked = sum((before.requests or 0) - (after.requests or 0) for before, after in changed)
     text = (
         f"{figures(sites[0])} Lanes of a request store to one word, one after the other. Let one work-item store what "
-        f"all agree on: {subject.dialect.one_item.format(scope='local')}."
+        f"all agree on: {evidence.dialect.one_item.format(scope='local')}."
     )
     return Advice("bank conflict", tuple(sites), text, Change(sites=changed, instructions={"memory": float(masked)}))
 
 
-def _parts_of_words(stores: Sequence[SiteReport], sites: Sequence[SiteReport], subject: Subject) -> Advice:
-    size, word, device = _itemsize(stores[0]), subject.device.slm_bank_bytes or 1, subject.device
+def _parts_of_words(stores: Sequence[SiteReport], sites: Sequence[SiteReport], evidence: Evidence) -> Advice:
+    size, word, device = _itemsize(stores[0]), evidence.device.slm_bank_bytes or 1, evidence.device
     taken = (
         "as is taken, since that is not known of this device" if device.slm_same_word_stores_conflict is None else ""
     )
@@ -90,19 +90,19 @@ def _parts_of_words(stores: Sequence[SiteReport], sites: Sequence[SiteReport], s
     return Advice("bank conflict", tuple(stores), text, Change(sites=changed))
 
 
-def _by_one_item(site: SiteReport, subject: Subject) -> SiteReport:
-    requests = -(-(site.requests or 0) // subject.requests_of_group)
+def _by_one_item(site: SiteReport, evidence: Evidence) -> SiteReport:
+    requests = -(-(site.requests or 0) // evidence.requests_of_group)
     return dataclasses.replace(site, requests=requests, lanes=requests, passes=requests, ideal_passes=requests)
 
 
-def _layout(conflicting: Sequence[SiteReport], sites: Sequence[SiteReport], subject: Subject) -> Advice:
-    if times(conflicting[0]) < _DEGREE and not _is_shown(conflicting[0], subject.device):
+def _layout(conflicting: Sequence[SiteReport], sites: Sequence[SiteReport], evidence: Evidence) -> Advice:
+    if times(conflicting[0]) < _DEGREE and not _is_shown(conflicting[0], evidence.device):
         text = (
             f"{figures(conflicting[0])} In some executions lanes of a request touch different words of one bank. Let "
             "lanes of a sub-group touch words of different banks in all of them."
         )
         return Advice("bank conflict", tuple(conflicting), text, Change(sites=_ideal(conflicting)))
-    remedies = list(_remedies(conflicting[0], sites, subject))
+    remedies = list(_remedies(conflicting[0], sites, evidence))
     least = min((remedy.passes for remedy in remedies), default=0)
     before = sum(site.passes or 0 for site in sites)
     best = next((remedy for remedy in remedies if remedy.passes <= _AS_GOOD * least), None)
@@ -129,10 +129,10 @@ def _ideal(sites: Sequence[SiteReport]) -> tuple[tuple[SiteReport, SiteReport], 
 # --- Layouts ---
 
 
-def _remedies(worst: SiteReport, sites: Sequence[SiteReport], subject: Subject) -> Iterator[_Remedy]:
+def _remedies(worst: SiteReport, sites: Sequence[SiteReport], evidence: Evidence) -> Iterator[_Remedy]:
     """The layouts that can be tried, those that are easier to write first."""
-    device, dialect = subject.device, subject.dialect
-    stride, changing = _run(worst), len(subject.distances(sites) - {0, 1}) > 1
+    device, dialect = evidence.device, evidence.dialect
+    stride, changing = _run(worst), len(evidence.distances(sites) - {0, 1}) > 1
     # What is a work-item's own in one step belongs to several in another.
     if stride is not None and not changing:
         words = f"word {stride} * i + k of work-item i"

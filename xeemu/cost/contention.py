@@ -5,8 +5,8 @@ import math
 from collections.abc import Iterator
 
 from xeemu.cost import conflicts
+from xeemu.cost.advice import Advice, Evidence, costliest
 from xeemu.cost.sites import SiteReport
-from xeemu.cost.subject import Advice, Subject, costliest
 from xeemu.cost.trials import Change
 
 KIND = "contended atomics"
@@ -14,49 +14,49 @@ KIND = "contended atomics"
 _DEGREE = 2.0
 
 
-def advice(subject: Subject) -> Iterator[Advice]:
+def advice(evidence: Evidence) -> Iterator[Advice]:
     """What to do about atomic operations that take their turns."""
-    for site in costliest(subject.sites, "excess"):
+    for site in costliest(evidence.sites, "excess"):
         if site.op == "atomic" and site.space == "local" and conflicts.times(site) >= _DEGREE:
-            yield _local(site, subject)
-    yield from _global(subject)
+            yield _local(site, evidence)
+    yield from _global(evidence)
 
 
-def _local(site: SiteReport, subject: Subject) -> Advice:
+def _local(site: SiteReport, evidence: Evidence) -> Advice:
     start = f"{conflicts.figures(site)} Atomic operations of its lanes on {site.memory} take their turns. "
     if site.bank_map is not None and conflicts.is_one_word(site.bank_map):
         once = dataclasses.replace(site, passes=site.requests, ideal_passes=site.requests, lanes=site.requests)
-        steps = (site.requests or 0) * _steps(subject)
+        steps = (site.requests or 0) * _steps(evidence)
         text = (
-            f"They are all on one word: reduce in the sub-group first ({subject.dialect.sub_group_reduce}) and let one "
-            "lane update it."
+            f"They are all on one word: reduce in the sub-group first ({evidence.dialect.sub_group_reduce}) and let "
+            "one lane update it."
         )
         return Advice(KIND, (site,), start + text, Change(sites=((site, once),), instructions={"shuffle": steps}))
     text = (
         "Keep several copies in different banks, one for every few lanes, and add each copy up at the end; where lanes "
-        f"share a word, reduce in the sub-group first ({subject.dialect.sub_group_reduce})."
+        f"share a word, reduce in the sub-group first ({evidence.dialect.sub_group_reduce})."
     )
     apart = dataclasses.replace(site, passes=site.ideal_passes)
     return Advice(KIND, (site,), start + text, Change(sites=((site, apart),)))
 
 
-def _global(subject: Subject) -> Iterator[Advice]:
-    atomics, groups = subject.atomics, subject.groups
-    guilty = costliest([s for s in subject.sites if s.space == "global" and s.op == "atomic"], "sectors")
+def _global(evidence: Evidence) -> Iterator[Advice]:
+    atomics, groups = evidence.atomics, evidence.groups
+    guilty = costliest([s for s in evidence.sites if s.space == "global" and s.op == "atomic"], "sectors")
     if not guilty or atomics.contention is None or atomics.contention <= groups:
         return
     text = (
         f"{atomics.contention} lanes update one address of global memory, one after the other, "
         f"{atomics.contention / groups:.3g} of each work-group. Reduce in the group first "
-        f"({subject.dialect.group_reduce}, or atomics on local memory) and let one work-item of it update the address."
+        f"({evidence.dialect.group_reduce}, or atomics on local memory) and let one work-item of it update the address."
     )
-    yield Advice(KIND, tuple(guilty), text, _reduced(guilty, subject))
+    yield Advice(KIND, tuple(guilty), text, _reduced(guilty, evidence))
 
 
-def _reduced(sites: list[SiteReport], subject: Subject) -> Change:
+def _reduced(sites: list[SiteReport], evidence: Evidence) -> Change:
     """A reduction in each work-group first: an update of each address by a group, of what one of its lanes has."""
-    atomics = subject.atomics
-    share = subject.groups / (atomics.contention or 1)
+    atomics = evidence.atomics
+    share = evidence.groups / (atomics.contention or 1)
     fewer = {"atomic_lanes": atomics.global_operations, "atomic_sends": atomics.global_sectors}
     spared = {name: (share - 1) * (count or 0) for name, count in fewer.items()}
     requests = sum(site.requests or 0 for site in sites)
@@ -64,8 +64,8 @@ def _reduced(sites: list[SiteReport], subject: Subject) -> Change:
     there = {name: float(requests) for name in ("local_passes",)}
     return Change(
         sites=tuple((site, _updated_once(site, share)) for site in sites),
-        work={**spared, "atomic_contention": float(subject.groups - (atomics.contention or 0)), **there},
-        instructions={"shuffle": requests * _steps(subject), "memory": requests},
+        work={**spared, "atomic_contention": float(evidence.groups - (atomics.contention or 0)), **there},
+        instructions={"shuffle": requests * _steps(evidence), "memory": requests},
     )
 
 
@@ -73,6 +73,6 @@ def _updated_once(site: SiteReport, share: float) -> SiteReport:
     return dataclasses.replace(site, requests=math.ceil((site.requests or 0) * share))
 
 
-def _steps(subject: Subject) -> int:
+def _steps(evidence: Evidence) -> int:
     """Exchanges between lanes that a reduction over a sub-group takes."""
-    return math.ceil(math.log2(max(2, subject.sub_group_size)))
+    return math.ceil(math.log2(max(2, evidence.sub_group_size)))

@@ -9,11 +9,11 @@ from typing import Any
 import jax
 import numpy as np
 
-from xeemu.cost import census, counting, sampling
+from xeemu.cost import census, counting, registers, sampling
 from xeemu.cost.census import Census
 from xeemu.cost.counting import Counting, Ledger
 from xeemu.cost.report import Report
-from xeemu.cost.tabulation import check_registers, tabulate
+from xeemu.cost.tabulation import tabulate
 from xeemu.devices.device import Device
 from xeemu.emission.observer import MAX_ITERATIONS
 from xeemu.knowledge import symbolic_execution
@@ -125,7 +125,7 @@ def _census(prepared: Prepared, device: Device, scalars: tuple[Hashable, ...]) -
 
 @functools.lru_cache(maxsize=MOST_WATCHED)
 def _counted(taken: Census, prepared: Prepared, sample: int | None) -> "Counted":
-    check_registers(prepared, taken)
+    registers.check(prepared, taken)
     groups = prepared.program.geometry.groups
     drawn = None if sample is None or sample >= groups else sampling.draw(groups, prepared.cut.chunk, sample)
     return Counted(prepared, Ledger(taken, drawn))
@@ -196,7 +196,7 @@ def _report(counted: Counted, state: Mapping[str, Any] | None) -> Report:
         counted.ledger,
         counting.counts(counted.ledger, state),
         version=version(),
-        source=_lines(counted.prepared.program.kernel),
+        lines=_lines(counted.prepared.program.kernel),
     )
 
 

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.cost import counter, groupwise, requests
+from xeemu.cost import counter, group_sampling, requests
 from xeemu.cost.census import Census
 from xeemu.cost.costs import FIGURES
 from xeemu.cost.counter import Execution
@@ -256,7 +256,7 @@ def counts(ledger: Ledger, state: Mapping[str, Sequence[np.ndarray]] | None) -> 
     errors: dict[AccessSite, np.ndarray | None] = dict.fromkeys(known)
     executions, tallies = dict(taken.executions), dict(taken.tallies)
     if state is None:
-        sample = groupwise.drawn(taken)
+        sample = group_sampling.drawn(taken)
         if sample is not None:
             for place in ledger.places:
                 _estimate(place, known, errors, taken, sample)
@@ -307,7 +307,7 @@ def _estimate(
     sample: Sample,
 ) -> None:
     """Adds to the known figures of a place those that are estimated from some work-groups, if all of them can be."""
-    found = groupwise.estimated([key for key in taken.left if taken.place(key) == place], taken, sample)
+    found = group_sampling.estimated([key for key in taken.left if taken.place(key) == place], taken, sample)
     if found is not None:
         total, errors[place] = found
         known[place] = known[place] + total

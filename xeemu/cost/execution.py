@@ -1,16 +1,37 @@
 """Execution: what a launch executes, its instructions, barriers and atomic operations, from its counts."""
 
+import dataclasses
 from collections.abc import Mapping
 
-from xeemu.cost import amounts, masked, pipes, requests
+from xeemu.cost import amounts, pipes, predication, requests
 from xeemu.cost.algorithms import EXCHANGE
 from xeemu.cost.census import Census
 from xeemu.cost.counting import Counts
 from xeemu.cost.instructions import CHAIN
 from xeemu.cost.sites import AtomicTotals, SiteReport
-from xeemu.cost.workload import Executed
 from xeemu.knowledge.access_tree import AccessSite
 from xeemu.language.linearity import Allocation
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Executed:
+    """What a launch executes, all its work-groups together.
+
+    Attributes:
+      instructions: of sub-groups, by class; None if they are not known.
+      chain: those that wait for the one before, without requests to memory; None if they are not known.
+      barriers: of work-groups.
+      exchanges: requests to local memory of group algorithms; half of them are loads, and each takes one pass.
+      masked: by place, accesses that sub-groups issue though none of their lanes takes part (see `predication`).
+      atomics: totals of atomic operations.
+    """
+
+    instructions: Mapping[str, float] | None
+    chain: float | None
+    barriers: int | None
+    exchanges: int | None
+    masked: Mapping[AccessSite, float]
+    atomics: AtomicTotals
 
 
 def of_launch(sites: Mapping[AccessSite, SiteReport], counts: Counts, taken: Census) -> Executed:
@@ -22,7 +43,7 @@ def of_launch(sites: Mapping[AccessSite, SiteReport], counts: Counts, taken: Cen
       taken: its census.
     """
     executed = _by_class(counts, taken)
-    without_lanes = masked.of_launch(sites, counts, taken)
+    without_lanes = predication.of_launch(sites, counts, taken)
     asked = amounts.total((*(site.requests for site in sites.values()), round(sum(without_lanes.values()))))
     classes, barriers, exchanges = _classes(executed, taken, asked)
     return Executed(

@@ -24,7 +24,7 @@ _MOST_KEPT = 1 << 6
 
 @dataclasses.dataclass(frozen=True)
 class Footprint:
-    """Bytes of the different pieces of a memory, of one size, that are touched.
+    """Bytes of the different granules of a memory, parts of one size, that are touched.
 
     Attributes:
       group: by a work-group.
@@ -32,7 +32,7 @@ class Footprint:
       passes: how often a work-group goes through what it touches from the beginning, as a loop around others does whose
         iterations touch the same.
       is_most: whether all is taken to be touched once, because it is not known what is touched again.
-      gaps: share of the pieces that a work-group does not touch all of; None if it is not known.
+      gaps: share of the granules that a work-group does not touch all of; None if it is not known.
     """
 
     group: float
@@ -43,7 +43,7 @@ class Footprint:
 
 
 def of_memory(
-    operations: Sequence[Operation], taken: Census, moved_bytes: float | None, piece_bytes: int
+    operations: Sequence[Operation], taken: Census, moved_bytes: float | None, granule_bytes: int
 ) -> Footprint | None:
     """The footprint of some accesses to one memory.
 
@@ -51,7 +51,7 @@ def of_memory(
       operations: the accesses.
       taken: the census that they are from.
       moved_bytes: of all their requests together; None if it is not known.
-      piece_bytes: size of the pieces that are moved together.
+      granule_bytes: size of the parts that are moved together.
 
     Returns:
       At most so many bytes; None if not even that is known.
@@ -59,17 +59,17 @@ def of_memory(
     memory, groups = operations[0].place.memory, max(taken.geometry.groups, 1)
     touched = _touched(tuple(operations), taken)
     if touched is not None:
-        firsts = _firsts(touched.bytes // piece_bytes)
+        firsts = _firsts(touched.bytes // granule_bytes)
         elements = np.diff(firsts, append=len(touched.bytes))
         # Of accesses that are all out of bounds nothing lies between.
-        between = max(touched.high // piece_bytes - touched.low // piece_bytes + 1, 0)
-        hull = float(between * piece_bytes)
-        group = float(len(firsts) * piece_bytes)
-        gaps = float(np.mean(elements * memory.dtype.itemsize < piece_bytes)) if len(firsts) else 0.0
+        between = max(touched.high // granule_bytes - touched.low // granule_bytes + 1, 0)
+        hull = float(between * granule_bytes)
+        group = float(len(firsts) * granule_bytes)
+        gaps = float(np.mean(elements * memory.dtype.itemsize < granule_bytes)) if len(firsts) else 0.0
         return Footprint(group, min(touched.groups * group, hull), touched.passes, gaps=gaps)
     if moved_bytes is None:
         return None
-    whole = math.ceil(memory.nbytes / piece_bytes) * piece_bytes
+    whole = math.ceil(memory.nbytes / granule_bytes) * granule_bytes
     return Footprint(min(moved_bytes / groups, whole), min(moved_bytes, whole), is_most=True)
 
 

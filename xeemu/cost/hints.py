@@ -5,37 +5,37 @@ Each is tried before it is given: the model times the launch with the change, an
 
 from collections.abc import Callable, Iterator, Sequence
 
-from xeemu.cost import conflicts, contention, elements, filling, loading, transfers
+from xeemu.cost import conflicts, contention, loads_in_flight, small_elements, transfers, utilisation
+from xeemu.cost.advice import Advice, Evidence
 from xeemu.cost.report import LEVER_GAIN, Hint
-from xeemu.cost.subject import Advice, Subject
 from xeemu.cost.trials import Change
 
 Gain = Callable[[Change], float | None]
 """How many times less time a launch takes with a change; None if it is not known."""
 
 
-def give(subject: Subject, gain: Gain, combined: Sequence[str] = ()) -> tuple[Hint, ...]:
+def give(evidence: Evidence, gain: Gain, combined: Sequence[str] = ()) -> tuple[Hint, ...]:
     """The hints for a launch, those that gain most first, those of which it is not known last.
 
     Args:
-      subject: the launch.
+      evidence: the launch.
       gain: tries a change.
       combined: memories to which the language's runtime adds what work-items give.
     """
-    tried = [(advice, _tried(advice, gain, combined)) for advice in _advice(subject)]
+    tried = [(advice, _tried(advice, gain, combined)) for advice in _advice(evidence)]
     found = [hint for advice, hint in tried if not advice.minor or hint.gain is None or hint.gain >= LEVER_GAIN]
     # Sorting is stable: what gains as much keeps its order, correct code's costliest mistakes first.
     return tuple(sorted(found, key=lambda hint: -(hint.gain or 0.0)))
 
 
-def _advice(subject: Subject) -> Iterator[Advice]:
-    copied = transfers.copied_sites(subject)
-    yield from (each for each in conflicts.advice(subject) if id(each.sites[0]) not in copied)
-    yield from transfers.advice(subject)
-    yield from elements.advice(subject)
-    yield from contention.advice(subject)
-    yield from filling.advice(subject)
-    yield from loading.advice(subject)
+def _advice(evidence: Evidence) -> Iterator[Advice]:
+    copied = transfers.copied_sites(evidence)
+    yield from (each for each in conflicts.advice(evidence) if id(each.sites[0]) not in copied)
+    yield from transfers.advice(evidence)
+    yield from small_elements.advice(evidence)
+    yield from contention.advice(evidence)
+    yield from utilisation.advice(evidence)
+    yield from loads_in_flight.advice(evidence)
 
 
 def _tried(advice: Advice, gain: Gain, combined: Sequence[str]) -> Hint:

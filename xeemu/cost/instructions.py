@@ -18,8 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.cost import algorithms, operands, products
-from xeemu.cost import words as word_counts
+from xeemu.cost import algorithms, contraction, demanded_words, register_reads
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.ir.table import Kind
@@ -92,10 +91,10 @@ class _Count:
     def node(self, node: Node, inputs: Mapping[Any, int]) -> None:
         depth = _depth(node)
         levels: dict[Any, int] = {v: inputs.get(v, depth) for v in node.body.taken}
-        needed = word_counts.needed(node.body, node.facts, self.unused)
+        needed = demanded_words.needed(node.body, node.facts, self.unused)
         carried_out = self._carried_out(node, needed)
-        fused, taking = products.taken_in(node.body, node.facts, carried_out)
-        twice = operands.read_twice(carried_out, fused, self.geometry.sub_group_size)
+        fused, taking = contraction.taken_in(node.body, node.facts, carried_out)
+        twice = register_reads.read_twice(carried_out, fused, self.geometry.sub_group_size)
         seen: set[Any] = set()
         for number, op in enumerate(node.body.ops):
             if number in node.regions:
@@ -134,7 +133,7 @@ class _Count:
         """Instructions for the address of an access: none of a constant place, nor where it grows by a constant in an
         unrolled loop; in another loop what it grows by is added to it, word by word."""
         facts = node.facts
-        indices = [value for value in ops.indices(op) if word_counts.constant(value, facts) is None]
+        indices = [value for value in ops.indices(op) if demanded_words.constant(value, facts) is None]
         varied = [value for value in indices if not isinstance(value, Constant)]
         if not indices:
             return 0.0
@@ -245,7 +244,7 @@ def _key(op: Op) -> Any:
 
 def _multiplying(op: Op, found: Mapping[str, float], words: int) -> Mapping[str, float]:
     """The instructions of a sum that takes in a product: of integers, those of the product."""
-    words = min(words, word_counts.of_dtype(op.results[0].dtype))
+    words = min(words, demanded_words.of_dtype(op.results[0].dtype))
     return _product(found["i32"] / words, words) if set(found) == {"i32"} else found
 
 
@@ -283,7 +282,7 @@ def of_op(op: Op, facts: Facts, geometry: Geometry, words: int = 2, in_loop: boo
     if op.name == ops.COLLECTIVE:
         of = op.operands[0]
         return algorithms.of_collective(
-            op.attributes["collective"], _elements(of.shape, geometry), word_counts.of_dtype(of.dtype), geometry
+            op.attributes["collective"], _elements(of.shape, geometry), demanded_words.of_dtype(of.dtype), geometry
         )
     name = op.name
     traits = ops.of(op)
@@ -308,7 +307,7 @@ def _random(op: Op, elements: int) -> Mapping[str, float]:
     if op.name in ("random_wrap", "random_unwrap"):
         return {}
     made = op.results[0].dtype
-    words = 2 if jax.dtypes.issubdtype(made, jax.dtypes.prng_key) else word_counts.of_dtype(made)
+    words = 2 if jax.dtypes.issubdtype(made, jax.dtypes.prng_key) else demanded_words.of_dtype(made)
     return {"i32": float(_RANDOM_BITS * words * elements)}
 
 
@@ -324,9 +323,9 @@ def _fences(op: Op, geometry: Geometry) -> int:
 
 def _follows(op: Op, facts: Facts) -> bool:
     """Whether the result is a constant, or one of the operands, because other operands are constants."""
-    if word_counts.constant(op.results[0], facts) is not None:
+    if demanded_words.constant(op.results[0], facts) is not None:
         return True
-    return op.name == "select_n" and word_counts.constant(op.operands[0], facts) is not None
+    return op.name == "select_n" and demanded_words.constant(op.operands[0], facts) is not None
 
 
 def _arithmetic(op: Op, facts: Facts, elements: int, words: int) -> Mapping[str, float]:
@@ -341,15 +340,15 @@ def _arithmetic(op: Op, facts: Facts, elements: int, words: int) -> Mapping[str,
         return {} if free else {"i32": float(elements)}
     if ops.of(op).special or (name == "div" and floating):
         return {"special": float(elements)}
-    powers = products.multiplications(op)
+    powers = contraction.multiplications(op)
     if floating:
         inverse = {"special": float(elements)} if name == "integer_pow" and op.attributes["y"] < 0 else {}
         return {_FLOATS.get(operand.name, "f32"): float(elements * max(1, powers)), **inverse}
-    words = min(words, word_counts.of_dtype(operand))
-    if powers or (name == "mul" and not products.is_shift(op, facts)):
+    words = min(words, demanded_words.of_dtype(operand))
+    if powers or (name == "mul" and not contraction.is_shift(op, facts)):
         return _product(elements * max(1, powers), words)
     if name in ("div", "rem"):
-        return {"i32": float(words * elements * _division(word_counts.constant(op.operands[1], facts)))}
+        return {"i32": float(words * elements * _division(demanded_words.constant(op.operands[1], facts)))}
     return {"i32": float(words * elements)}
 
 

@@ -1,4 +1,4 @@
-"""Phases: the pieces of a program that work-groups which start together go through one after the other.
+"""Phases: the parts of a program that work-groups which start together go through one after the other.
 
 A phase is an outermost loop, or what stands before, between and after such loops. Told is which share of the work of
 each resource falls to it.
@@ -22,7 +22,7 @@ Shares = Mapping[str, float]
 
 _LOOP = ("iteration", "test")
 
-Work = np.ndarray
+ByPhase = np.ndarray
 """float `[phase]`: some work in each phase."""
 
 
@@ -91,11 +91,11 @@ def of_launch(sites: Mapping[AccessSite, SiteReport], taken: Census, waits: Sequ
     return tuple({name: float(share[k]) for name, share in shares.items()} for k in range(numbering.last + 1))
 
 
-def _shared(work: Work) -> Work:
+def _shared(work: ByPhase) -> ByPhase:
     return work / work.sum() if work.sum() else work
 
 
-def _executed(taken: Census, numbering: _Numbering) -> dict[str, Work] | None:
+def _executed(taken: Census, numbering: _Numbering) -> dict[str, ByPhase] | None:
     """Instructions without requests, barriers and fences of sub-groups; None if a part's executions are not known."""
     found = {name: np.zeros(numbering.last + 1) for name in ("arithmetic", "barriers", "fences")}
     for (facts, section), classes in taken.instructions.items():
@@ -116,7 +116,7 @@ _OF_SITES = ("issue", "SLM", "L1", "L2", "DRAM", "atomics")
 
 def _at_sites(
     sites: Mapping[AccessSite, SiteReport], taken: Census, numbering: _Numbering
-) -> dict[AccessSite, dict[str, Work]]:
+) -> dict[AccessSite, dict[str, ByPhase]]:
     """What the memory operations ask of the resources."""
     found = {place: {name: np.zeros(numbering.last + 1) for name in _OF_SITES} for place in sites}
     for operation, share in waiting.shares(sites, taken):

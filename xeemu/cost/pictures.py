@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from xeemu.cost import figures, levels
+from xeemu.cost import figures, flows
 from xeemu.cost.sites import SiteReport
 from xeemu.devices import bankmap
 from xeemu.devices.device import Device
@@ -39,8 +39,8 @@ class Level:
 
 def chain(report: "Report") -> list[Level]:
     """The memories from left to right: the SLM, the work-items, and the others outwards; none if nothing moves."""
-    flows = levels.of_report(report)
-    most = max((flow.bytes or 0.0 for flow in flows), default=0.0) or 1.0
+    found = flows.of_report(report)
+    most = max((flow.bytes or 0.0 for flow in found), default=0.0) or 1.0
     told = {
         flow.memory: Level(
             flow.memory,
@@ -48,7 +48,7 @@ def chain(report: "Report") -> list[Level]:
             flow.note,
             (flow.bytes or 0.0) / most,
         )
-        for flow in flows
+        for flow in found
     }
     if not told:
         return []

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from xeemu import documents
-from xeemu.cost import comparison, page, storage, text, timing
+from xeemu.cost import comparison, page, storage, terms, text
 from xeemu.cost.comparison import Comparison
 from xeemu.cost.latency import Waiting
 from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport
-from xeemu.cost.timing import Term
+from xeemu.cost.terms import Term
 from xeemu.devices.occupancy import Occupancy
 from xeemu.language import public
 from xeemu.language.places import from_here
@@ -142,7 +142,7 @@ class Report:
     def missing(self) -> tuple[str, ...]:
         """What the launch uses and the device has no figure for, so that the time leaves it out: a resource, or `issue
         of` a class of instructions."""
-        return tuple(dict.fromkeys((*self.perhaps_missing, *timing.missing(self.terms))))
+        return tuple(dict.fromkeys((*self.perhaps_missing, *terms.missing(self.terms))))
 
     @property
     def limit(self) -> str:

@@ -8,15 +8,16 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from xeemu.cost import amounts, divisions, pipes, requests, rows, timing, workload
+from xeemu.cost import amounts, divisions, pipes, requests, strides, timing, traffic, workload
 from xeemu.cost.census import Census
 from xeemu.cost.divisions import Divisions
+from xeemu.cost.execution import Executed
 from xeemu.cost.instructions import CHAIN, START, UNROLLED
-from xeemu.cost.rows import Rows
 from xeemu.cost.sites import SiteReport, fewer
+from xeemu.cost.strides import Strides
 from xeemu.cost.timing import Timing
+from xeemu.cost.traffic import Spill
 from xeemu.cost.work import Wait, Work
-from xeemu.cost.workload import Executed, Spill
 from xeemu.devices.occupancy import Occupancy
 from xeemu.knowledge.access_tree import AccessSite, Operation
 from xeemu.knowledge.analysis import Facts
@@ -93,7 +94,7 @@ class Launch:
     def group_bytes(self) -> Mapping[str, float]:
         """Bytes of global memory that a work-group loads, each counted once, by memory; those that are known."""
         with Budget().portion():
-            return workload.group_bytes(self.sites, self.taken)
+            return traffic.group_bytes(self.sites, self.taken)
 
     def _timed(self, change: Change) -> Timing | None:
         work = self._work(change)
@@ -109,15 +110,15 @@ class Launch:
         """Into how many parts what its sub-groups execute could be divided."""
         return divisions.of_launch(self.sites, self.taken, self.executions)
 
-    def rows(self, sites: Sequence[SiteReport]) -> Rows | None:
-        """The rows of some sites of one memory; None if they are not known."""
+    def strides(self, sites: Sequence[SiteReport]) -> Strides | None:
+        """The strides of some sites of one memory; None if they are not known."""
         first = (o for o, *_ in self._operations(sites))
-        return rows.of_operations(first, len(self.taken.geometry.local_range))
+        return strides.of_operations(first, len(self.taken.geometry.local_range))
 
     def distances(self, sites: Sequence[SiteReport]) -> frozenset[int]:
         """Elements from a work-item's to its neighbour's in what is known of some sites."""
         every = (o for operations in self._operations(sites) for o in operations)
-        return rows.distances(every, len(self.taken.geometry.local_range))
+        return strides.distances(every, len(self.taken.geometry.local_range))
 
     def _operations(self, sites: Sequence[SiteReport]) -> Iterator[tuple[Operation, ...]]:
         chosen = {id(site) for site in sites}

@@ -1,9 +1,9 @@
 """Waiting: how often sub-groups wait for what they load.
 
-The loads of a piece of the program (see `pieces`) are under way together, as are those of the iterations of a counted
+The loads of a batch (see `load_batches`) are under way together, as are those of the iterations of a counted
 loop without barriers, which compilers unroll by `instructions.UNROLLED`; but no more at a time than that. A sub-group
 then waits once for them, which is a *round*, for as long as the slowest of them takes: where it misses once in its
-piece, or in its loop, one round is as long as that; in further rounds those that miss are together. More loads so never
+batch, or in its loop, one round is as long as that; in further rounds those that miss are together. More loads so never
 wait less. Of loads that not all sub-groups make, those that fewer make are taken to be made by some that make the
 others too. For a load before a barrier all sub-groups of the work-group wait, also those that have nothing to load: of
 the loops and branches before it, which may go side by side in different sub-groups, for the longest alone. In a
@@ -16,7 +16,7 @@ from typing import NamedTuple
 from xeemu.cost import amounts, instructions, requests
 from xeemu.cost.caches import Misses
 from xeemu.cost.census import Census
-from xeemu.cost.pieces import Awaited, Piece, waits
+from xeemu.cost.load_batches import Awaited, LoadBatch, waits
 from xeemu.cost.sites import SiteReport
 from xeemu.cost.work import Wait
 from xeemu.knowledge.access_tree import AccessSite, Node, Operation
@@ -79,7 +79,7 @@ def of_launch(
     Returns:
       None if the requests of a load are not known.
     """
-    pieces: dict[Piece, list[_Load]] = {}
+    batches: dict[LoadBatch, list[_Load]] = {}
     parts = {figure: {o.key: share for o, share in shares(sites, taken, figure)} for figure in _SIZES}
     every = list(_loads(sites, taken))
     awaited = _awaited(every, taken)
@@ -89,12 +89,12 @@ def of_launch(
         sizes = {figure: share[operation.key] for figure, share in parts.items()}
         load = _load(operation, asked, sites[operation.place], sizes, taken)
         waiting = asked * (_waiting(operation, taken) if operation in awaited else 1.0)
-        pieces.setdefault(taken.pieces.of[operation], []).append(
+        batches.setdefault(taken.load_batches.of[operation], []).append(
             load._replace(requests=waiting, missed=_missed(operation, taken, missed))
         )
     rounds: dict[AccessSite, list[_Rounds]] = {}
-    for piece, loads in pieces.items():
-        together, total = _together(piece, loads, taken), sum(load.requests for load in loads)
+    for batch, loads in batches.items():
+        together, total = _together(batch, loads, taken), sum(load.requests for load in loads)
         for load in loads:
             if load.requests:
                 rounds.setdefault(load.place, []).append(together.part(load.requests / total))
@@ -120,7 +120,7 @@ def _missed(operation: Operation, taken: Census, missed: Mapping[Allocation, Mis
 
 
 def _wait(rounds: Sequence[_Rounds], site: SiteReport) -> Wait:
-    """The wait at a place for rounds in several pieces."""
+    """The wait at a place for rounds in several batches."""
     number = sum(each.number for each in rounds)
     past_l1 = amounts.total(amounts.product(each.number, each.past_l1) for each in rounds)
     past_l2 = amounts.total(
@@ -166,12 +166,12 @@ def _awaited(loads: Sequence[tuple[Operation, float | None]], taken: Census) -> 
     inner: dict[Awaited, float] = {}
     longest: dict[tuple[Node, int], Awaited] = {}
     for operation, asked in loads:
-        place = taken.pieces.awaited.get(operation)
+        place = taken.load_batches.awaited.get(operation)
         if place is not None and place.inner is not None:
             inner[place] = inner.get(place, 0.0) + (asked or 0.0)
     for place in sorted(inner, key=lambda each: inner[each]):
         longest[place.node, place.barriers] = place
-    here = ((operation, taken.pieces.awaited.get(operation)) for operation, _ in loads)
+    here = ((operation, taken.load_batches.awaited.get(operation)) for operation, _ in loads)
     return {o for o, at in here if at and (at.inner is None or longest[at.node, at.barriers] == at)}
 
 
@@ -187,9 +187,9 @@ def _waiting(operation: Operation, taken: Census) -> float:
     return max(1.0, waiting / loads)
 
 
-def _together(piece: Piece, loads: Sequence[_Load], taken: Census) -> _Rounds:
-    """The rounds of the loads of a piece: as few as have no more loads under way than there may be."""
-    every, loop = sum(load.requests for load in loads), _unrolled(piece.node)
+def _together(batch: LoadBatch, loads: Sequence[_Load], taken: Census) -> _Rounds:
+    """The rounds of the loads of a batch: as few as have no more loads under way than there may be."""
+    every, loop = sum(load.requests for load in loads), _unrolled(batch.node)
     executed = max(load.requests / load.each_time for load in loads)
     around = executed if loop is None or loop.parent is None else _executed(loop.parent, taken)
     number = max(every / instructions.UNROLLED, min(executed, max(around, executed / instructions.UNROLLED)))

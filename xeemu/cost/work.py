@@ -46,8 +46,8 @@ class Work:
       bytes_moved: of whole sectors (or lines, where the device does not divide them) that these requests touch.
       l1_passes: bank passes of all requests to global memory, where the L1 has the banks of the SLM (lanes on one word
         do not share a pass there); `None` takes them to be as many as the bytes need.
-      divided_requests: to global memory, that the L1 serves twice (see module `windows`).
-      repeated_requests: to global memory, that it looks up twice and serves once.
+      served_twice: requests to global memory that the L1 serves twice (see `pending_hits`).
+      looked_up_twice: those that it looks up twice and serves once.
       l2_bytes: bytes that pass the L1, without those of atomics.
       store_bytes: of these the bytes of plain stores.
       load_lines: lines that requests of loads ask the L2 for, each request's counted.
@@ -60,7 +60,7 @@ class Work:
       atomic_lanes: lanes of atomic operations on global memory.
       atomic_sends: updates of a sector that they need: over its sectors, the most lanes on one word.
       atomic_contention: lanes on the busiest address.
-      atomic_places: pieces of `Device.atomic_slice_bytes` that the groups in flight update at a time.
+      atomic_places: parts of memory of `Device.atomic_slice_bytes` that the groups in flight update at a time.
       atomic_bytes: bytes of a word.
       atomic_floats: whether they are sums of floating-point numbers.
       barriers: executed by work-groups.
@@ -69,7 +69,7 @@ class Work:
       l2_held_bytes: that the launch touches, if the L2 holds all of them, which are then taken to lie there before it;
         else 0.
       waits: for the loads of each memory operation, and for atomic operations that give the old value.
-      phases: pieces of the program that a work-group goes through one after the other, each with its share of the work
+      phases: parts of the program that a work-group goes through one after the other, each with its share of the work
         of each resource; empty if they are not known.
     """
 
@@ -83,8 +83,8 @@ class Work:
     global_requests: float | None = 0
     bytes_moved: float | None = 0
     l1_passes: float | None = None
-    divided_requests: float = 0
-    repeated_requests: float = 0
+    served_twice: float = 0
+    looked_up_twice: float = 0
     l2_bytes: float | None = 0
     store_bytes: float | None = 0
     load_lines: float | None = 0

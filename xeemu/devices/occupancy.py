@@ -108,7 +108,10 @@ def occupancy(
     size = _size(gpu, local_size)
     lanes = limits.sub_group_size(gpu, sub_group_size)
     limits.check_memory(slm_bytes, 0, gpu)
-    use = _Use(size, lanes, slm_bytes, _checked_registers(gpu, registers, lanes), barriers)
+    return _of_use(gpu, _Use(size, lanes, slm_bytes, _checked_registers(gpu, registers, lanes), barriers), groups)
+
+
+def _of_use(gpu: Device, use: _Use, groups: int | None) -> Occupancy:
     constraints = _constraints(gpu, use)
     if constraints.get("registers") == 0:
         raise _too_many_registers(gpu, use)
@@ -124,8 +127,8 @@ def occupancy(
         limiter=limiter,
         constraints=constraints,
         threads_per_group=use.threads,
-        sub_group_size=lanes,
-        slm_bytes=_slm(gpu, slm_bytes),
+        sub_group_size=use.sub_group_size,
+        slm_bytes=_slm(gpu, use.slm_bytes),
         waves=waves,
         next_step=next_step,
         next_fraction=next_fraction,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xeemu.cost import timing
+from xeemu.cost import terms
 from xeemu.cost.pipes import PIPES
 from xeemu.cost.report import Report
 from xeemu.devices.device import Device
@@ -240,7 +240,7 @@ def _peaks(model: Device) -> dict[str, float | None]:
         "SLM": of_cores(model.slm_bytes_per_cycle),
         "L1": of_cores(model.l1_bytes_per_cycle),
         "L2": of_device(model.l2_bytes_per_cycle),
-        "DRAM": of_device(timing.dram_bytes_per_cycle(model)),
+        "DRAM": of_device(terms.dram_bytes_per_cycle(model)),
     }
 
 

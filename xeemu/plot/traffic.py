@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from xeemu.cost import levels
-from xeemu.cost.levels import Flow
+from xeemu.cost import flows
+from xeemu.cost.flows import Flow
 from xeemu.cost.report import Report
 from xeemu.errors import KernelArgumentError
 from xeemu.language import public
@@ -32,21 +32,21 @@ def memory_chart(report: Report, ax: "Axes | None" = None) -> "Axes":
       KernelArgumentError: the launch uses no memory.
     """
     drawing.check_kind("memory_chart", report, Report, "a report, as xe.profile and xe.estimate give it")
-    flows = levels.of_report(report)
-    if not flows:
+    found = flows.of_report(report)
+    if not found:
         raise KernelArgumentError(f"plot.memory_chart: {report.kernel} moves no bytes")
-    inside = [flow for flow in flows if flow.memory == "SLM"]
-    outside = [flow for flow in flows if flow.memory != "SLM"]
+    inside = [flow for flow in found if flow.memory == "SLM"]
+    outside = [flow for flow in found if flow.memory != "SLM"]
     places = {"work-items": 0.0, "SLM": -1.5} | {flow.memory: 1.5 * k for k, flow in enumerate(outside, 1)}
     left, right = (places["SLM"] if inside else 0.0), places[outside[-1].memory]
     ax = ax or drawing.new_axes(1.5 * (right - left) + 1.4, 1.9)
     ax.set_xlim(left - 0.5, right + 0.5)
     ax.set_ylim(-0.75, 0.75)
     ax.axis("off")
-    most = max(flow.bytes or 0.0 for flow in flows) or 1.0
+    most = max(flow.bytes or 0.0 for flow in found) or 1.0
     for flow in (*inside, *outside):
         _draw_flow(ax, flow, places, (flow.bytes or 0.0) / most)
-    for name in ("work-items", *(flow.memory for flow in flows)):
+    for name in ("work-items", *(flow.memory for flow in found)):
         box = {"boxstyle": "round,pad=0.5", "fc": "white", "ec": _COLORS.get(name, "0.3"), "lw": 1.5}
         ax.text(places[name], 0, name, ha="center", va="center", bbox=box, zorder=3)
     ax.set_title(f"{report.kernel} on {report.device}: bytes between the memories", fontsize="medium")

@@ -1,10 +1,10 @@
-"""Loading: where sub-groups wait for few loads at a time, and what would have more of them under way."""
+"""Loads in flight: where sub-groups wait for few loads at a time, and what would have more of them under way."""
 
 from collections.abc import Iterator, Sequence
 
+from xeemu.cost.advice import Advice, Evidence
 from xeemu.cost.instructions import UNROLLED
 from xeemu.cost.latency import Waiting
-from xeemu.cost.subject import Advice, Subject
 from xeemu.cost.trials import Change
 
 KIND = "loads one by one"
@@ -15,20 +15,20 @@ _SHARE = 0.1
 _OFTEN = 2
 
 
-def advice(subject: Subject) -> Iterator[Advice]:
+def advice(evidence: Evidence) -> Iterator[Advice]:
     """What to do where each load waits for the one before it; of the loads of one line in one piece of advice."""
     lines: dict[tuple[str, int], list[Waiting]] = {}
-    for wait in subject.waits:
-        if wait.site is not None and _is_alone(wait, subject):
+    for wait in evidence.waits:
+        if wait.site is not None and _is_alone(wait, evidence):
             lines.setdefault((wait.site.file, wait.site.line), []).append(wait)
     yield from map(_of_line, lines.values())
 
 
-def _is_alone(wait: Waiting, subject: Subject) -> bool:
+def _is_alone(wait: Waiting, evidence: Evidence) -> bool:
     """Whether sub-groups wait long and often for a load with few others under way."""
     if wait.site is None or wait.site.space == "local" or (wait.share or 0.0) < _SHARE:
         return False
-    together, sub_groups = _together(wait), subject.groups * subject.sub_groups
+    together, sub_groups = _together(wait), evidence.groups * evidence.sub_groups
     return together is not None and together <= UNROLLED / 2 and (wait.times or 0.0) >= _OFTEN * sub_groups
 
 

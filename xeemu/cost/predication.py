@@ -1,4 +1,4 @@
-"""Masked: accesses that sub-groups issue though none of their lanes takes part.
+"""Predication: accesses that sub-groups issue though none of their lanes takes part.
 
 A mask on an access, the `where=` of the language, is a predicate: the instruction is issued all the same, and a device
 may have its local memory pass for it. Where work-items part, at a branch, sub-groups without an active lane go on.

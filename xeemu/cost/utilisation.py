@@ -1,10 +1,10 @@
-"""Filling: how much of the device a launch fills: its slots of work-groups, its threads, its lanes, its registers."""
+"""Utilisation: how much of the device a launch fills: its work-group slots, threads, lanes and registers."""
 
 import math
 from collections.abc import Iterator
 
+from xeemu.cost.advice import Advice, Evidence, Idle
 from xeemu.cost.sites import SiteReport, fewer
-from xeemu.cost.subject import Advice, Idle, Subject
 from xeemu.cost.trials import Change
 from xeemu.plurals import counted
 
@@ -15,49 +15,49 @@ _FEW_LANES = 0.5
 _LARGE_GROUP = 256
 
 
-def advice(subject: Subject) -> Iterator[Advice]:
+def advice(evidence: Evidence) -> Iterator[Advice]:
     """What to do where much of the device has nothing to do."""
-    yield from _small(subject)
-    yield from _small_groups(subject)
-    yield from _low_occupancy(subject)
-    yield from _idle_lanes(subject)
-    yield from _spill(subject)
+    yield from _small(evidence)
+    yield from _small_groups(evidence)
+    yield from _low_occupancy(evidence)
+    yield from _idle_lanes(evidence)
+    yield from _spill(evidence)
 
 
-def _small(subject: Subject) -> Iterator[Advice]:
-    resident, cores = subject.occupancy and subject.occupancy.groups, subject.device.xe_cores
-    if not resident or not cores or not subject.groups or subject.groups > _FEW_GROUPS * resident * cores:
+def _small(evidence: Evidence) -> Iterator[Advice]:
+    resident, cores = evidence.occupancy and evidence.occupancy.groups, evidence.device.xe_cores
+    if not resident or not cores or not evidence.groups or evidence.groups > _FEW_GROUPS * resident * cores:
         return
     places = resident * cores
-    spread = min(places / subject.groups, subject.parts)
+    spread = min(places / evidence.groups, evidence.parts)
     if spread <= 1:
         return
     text = (
-        f"{subject.groups} of the {places} work-groups that {subject.device.name} holds at a time, {resident} on each "
-        f"of {cores} Xe cores; the rest of the device is idle. Let {_times(spread)} times as many work-groups share "
-        f"{'the iterations' if subject.has_loops else 'what one line repeats'} of a work-item, none of which needs "
-        "others."
+        f"{evidence.groups} of the {places} work-groups that {evidence.device.name} holds at a time, {resident} on "
+        f"each of {cores} Xe cores; the rest of the device is idle. Let {_times(spread)} times as many work-groups "
+        f"share {'the iterations' if evidence.has_loops else 'what one line repeats'} of a work-item, none of which "
+        "needs others."
     )
     yield Advice("small launch", (), text, Change(spread=spread), minor=True)
 
 
-def _small_groups(subject: Subject) -> Iterator[Advice]:
-    larger = min(_LARGE_GROUP, subject.device.max_work_group_size)
-    if larger < 2 * subject.group_size or subject.groups < 2:
+def _small_groups(evidence: Evidence) -> Iterator[Advice]:
+    larger = min(_LARGE_GROUP, evidence.device.max_work_group_size)
+    if larger < 2 * evidence.group_size or evidence.groups < 2:
         return
-    filled = subject.sub_group_size / min(subject.group_size, subject.sub_group_size)
-    empty = subject.sub_group_size - subject.group_size
-    lanes = f", which leave {empty} of the {subject.sub_group_size} lanes of a sub-group empty" if filled > 1 else ""
+    filled = evidence.sub_group_size / min(evidence.group_size, evidence.sub_group_size)
+    empty = evidence.sub_group_size - evidence.group_size
+    lanes = f", which leave {empty} of the {evidence.sub_group_size} lanes of a sub-group empty" if filled > 1 else ""
     text = (
-        f"The launch starts {subject.groups} work-groups, of {counted(subject.group_size, 'work-item')} each{lanes}. "
+        f"The launch starts {evidence.groups} work-groups, of {counted(evidence.group_size, 'work-item')} each{lanes}. "
         f"Make them larger, {larger} work-items, or let each work-item do more: fewer are started then."
     )
-    sites = tuple((site, _in_full_requests(site, subject)) for site in subject.sites) if filled > 1 else ()
-    change = Change(sites=sites, spread=subject.group_size / larger, merges=True, filled=filled)
+    sites = tuple((site, _in_full_requests(site, evidence)) for site in evidence.sites) if filled > 1 else ()
+    change = Change(sites=sites, spread=evidence.group_size / larger, merges=True, filled=filled)
     yield Advice("small work-groups", (), text, change, minor=True)
 
 
-def _in_full_requests(site: SiteReport, subject: Subject) -> SiteReport:
+def _in_full_requests(site: SiteReport, evidence: Evidence) -> SiteReport:
     """A site whose requests have few lanes, since a work-group has no more, as neighbouring groups make it together.
 
     What lanes have in common is accessed once; of others the next lanes are as far apart as those are, and of a lane
@@ -65,11 +65,11 @@ def _in_full_requests(site: SiteReport, subject: Subject) -> SiteReport:
     """
     if not site.requests:
         return site
-    if site in subject.common:
-        return fewer(site, subject.sub_group_size / subject.group_size)
-    taking, full = min(subject.group_size, subject.request_lanes), subject.request_lanes
+    if site in evidence.common:
+        return fewer(site, evidence.sub_group_size / evidence.group_size)
+    taking, full = min(evidence.group_size, evidence.request_lanes), evidence.request_lanes
     asked, requests = site.requests, math.ceil(site.requests * taking / full)
-    line = subject.device.line_bytes or 1
+    line = evidence.device.line_bytes or 1
 
     def pieces(number: int | None, size: int) -> int | None:
         if number is None:
@@ -77,15 +77,15 @@ def _in_full_requests(site: SiteReport, subject: Subject) -> SiteReport:
         apart = (number / asked - 1) / (taking - 1) if taking > 1 else 1.0
         return math.ceil(max(requests * (1 + apart * (full - 1)), (site.bytes_used or 0) / size))
 
-    sector = subject.device.sector_bytes or line
+    sector = evidence.device.sector_bytes or line
     sectors = pieces(site.sectors, sector)
     kept = {"lanes": site.lanes, "bytes_used": site.bytes_used, "lines": pieces(site.lines, line), "sectors": sectors}
     moved = None if sectors is None or site.bytes_moved is None else min(site.bytes_moved, sectors * sector)
     return fewer(site, full / taking, **kept, bytes_moved=moved)
 
 
-def _low_occupancy(subject: Subject) -> Iterator[Advice]:
-    occupancy = subject.occupancy
+def _low_occupancy(evidence: Evidence) -> Iterator[Advice]:
+    occupancy = evidence.occupancy
     if occupancy is None or occupancy.fraction is None or not 0 < occupancy.fraction < 1:
         return
     limiter = f", limited by {occupancy.limiter}" if occupancy.limiter else ""
@@ -97,10 +97,10 @@ def _low_occupancy(subject: Subject) -> Iterator[Advice]:
     yield Advice("low occupancy", (), text, Change(resident=raised / occupancy.fraction), minor=True)
 
 
-def _idle_lanes(subject: Subject) -> Iterator[Advice]:
-    there = min(subject.sub_group_size, subject.group_size)
-    idle = [each for each in subject.idle if each.lanes <= _FEW_LANES * each.sub_groups * there]
-    sites = [site for site in subject.sites if _is_sparse(site, subject)]
+def _idle_lanes(evidence: Evidence) -> Iterator[Advice]:
+    there = min(evidence.sub_group_size, evidence.group_size)
+    idle = [each for each in evidence.idle if each.lanes <= _FEW_LANES * each.sub_groups * there]
+    sites = [site for site in evidence.sites if _is_sparse(site, evidence)]
     if not idle and not sites:
         return
     where = ", ".join(dict.fromkeys(str(each.site.line) for each in idle))
@@ -108,48 +108,48 @@ def _idle_lanes(subject: Subject) -> Iterator[Advice]:
     times = sum(each.sub_groups for each in idle) or sum(site.requests or 0 for site in sites)
     lines = f" (line {where})" if where else ""
     text = (
-        f"{lanes / times:.3g} of the {subject.sub_group_size} lanes of a sub-group have work where work-items part"
+        f"{lanes / times:.3g} of the {evidence.sub_group_size} lanes of a sub-group have work where work-items part"
         f"{lines}. Give the work to neighbouring work-items, work-item i the i-th piece, so that whole sub-groups work "
         "and the others are done."
     )
-    spared = tuple((site, fewer(site, 1 / max(_active(site, subject), 1e-9))) for site in sites)
-    change = Change(sites=spared, instructions=_spared(idle, subject))
+    spared = tuple((site, fewer(site, 1 / max(_active(site, evidence), 1e-9))) for site in sites)
+    change = Change(sites=spared, instructions=_spared(idle, evidence))
     yield Advice("lanes without work", tuple(sites), text, change, minor=True)
 
 
-def _active(site: SiteReport, subject: Subject) -> float:
+def _active(site: SiteReport, evidence: Evidence) -> float:
     """Lanes that take part, of those of the requests that have a work-item."""
     if not site.requests or site.lanes is None:
         return 1.0
-    return site.lanes / (site.requests * min(subject.request_lanes, subject.group_size))
+    return site.lanes / (site.requests * min(evidence.request_lanes, evidence.group_size))
 
 
-def _is_sparse(site: SiteReport, subject: Subject) -> bool:
+def _is_sparse(site: SiteReport, evidence: Evidence) -> bool:
     """Whether few lanes of its requests take part, though each work-item has an access of its own."""
-    own = site not in subject.common and not _is_one_item(site, subject)
-    return own and _active(site, subject) <= _FEW_LANES
+    own = site not in evidence.common and not _is_one_item(site, evidence)
+    return own and _active(site, evidence) <= _FEW_LANES
 
 
-def _is_one_item(site: SiteReport, subject: Subject) -> bool:
+def _is_one_item(site: SiteReport, evidence: Evidence) -> bool:
     """Whether a work-group accesses with one work-item, so that there is nothing to give to others."""
     return site.lanes is not None and site.lanes <= (site.requests or 0)
 
 
-def _spared(idle: list[Idle], subject: Subject) -> dict[str, float]:
+def _spared(idle: list[Idle], evidence: Evidence) -> dict[str, float]:
     """Instructions that are not executed if full sub-groups do the work, by class; negative."""
     found: dict[str, float] = {}
     for each in idle:
-        needed = math.ceil(each.lanes / subject.sub_group_size)
+        needed = math.ceil(each.lanes / evidence.sub_group_size)
         for name, number in each.instructions.items():
             found[name] = found.get(name, 0.0) - number * max(0, each.sub_groups - needed)
     return found
 
 
-def _spill(subject: Subject) -> Iterator[Advice]:
-    if subject.spill_bytes <= 0:
+def _spill(evidence: Evidence) -> Iterator[Advice]:
+    if evidence.spill_bytes <= 0:
         return
     text = (
-        f"{subject.spill_bytes} bytes of a work-item do not fit its registers and are kept in memory. Keep fewer "
+        f"{evidence.spill_bytes} bytes of a work-item do not fit its registers and are kept in memory. Keep fewer "
         "values at a time, compute some of them again, or take sub-groups of fewer lanes, which have more registers."
     )
     yield Advice("spill", (), text, Change(spills=False))

@@ -1,9 +1,9 @@
-"""Products: which of a body's products multiply-adds take in, and how many a power takes."""
+"""Contraction: which of a body's products multiply-adds take in, and how many a power takes."""
 
 import collections
 from collections.abc import Mapping, Sequence
 
-from xeemu.cost import words as word_counts
+from xeemu.cost import demanded_words
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge.analysis import Facts
 
@@ -52,5 +52,5 @@ def multiplications(op: Op) -> int:
 
 def is_shift(product: Op, facts: Facts) -> bool:
     """Whether a factor of a product of integers is a power of two that is known."""
-    known = (word_counts.constant(value, facts) for value in product.operands)
+    known = (demanded_words.constant(value, facts) for value in product.operands)
     return any(factor is not None and factor > 0 and factor & (factor - 1) == 0 for factor in known)

@@ -1,4 +1,4 @@
-"""Words: how many 32-bit words of each value of a program are needed; of 64-bit integers only those are computed."""
+"""Demanded words: the 32-bit words of each value of a program that something needs, by which integers cost."""
 
 from collections.abc import Iterator, Set
 from typing import Any

@@ -1,4 +1,4 @@
-"""Operands: multiply-adds that read one register twice, which some devices take longer for.
+"""Register reads: multiply-adds that read one register twice, which some devices take longer for.
 
 A register file has so many ports, and Xe-HPG's delivers one register twice in two cycles. What stands in an accumulator
 costs no port. IGC's registers of accumulators hold one float32 of each of 32 lanes; a multiply-add takes them for its

@@ -1,12 +1,12 @@
-"""Subject: a launch as advice is sought for it, and a piece of advice before it is tried."""
+"""Advice: what of a launch it follows from, and a piece of it before it is tried."""
 
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from xeemu.cost.latency import Waiting
-from xeemu.cost.rows import Rows
 from xeemu.cost.sites import AtomicTotals, SiteReport
+from xeemu.cost.strides import Strides
 from xeemu.cost.trials import Change
 from xeemu.devices.device import Device
 from xeemu.devices.occupancy import Occupancy
@@ -32,7 +32,7 @@ class Idle:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Subject:
+class Evidence:
     """What of a launch advice follows from.
 
     Attributes:
@@ -51,7 +51,7 @@ class Subject:
       common: the memory operations that all work-items of a group do as one, with a value that they have in common; a
         request has one lane then, and none is without work.
       waits: what its sub-groups wait for.
-      rows: gives where the neighbours begin that access one memory at some sites; None if that is not known.
+      strides: gives where the neighbours begin that access one memory at some sites; None if that is not known.
       distances: gives how many elements lie between neighbours at some sites, of all that are known.
       parts: into how many parts what a sub-group does could be divided, at most.
       has_loops: whether these are iterations of loops.
@@ -73,7 +73,7 @@ class Subject:
     waits: tuple[Waiting, ...] = ()
     parts: float = 1.0
     has_loops: bool = True
-    rows: Callable[[Sequence[SiteReport]], Rows | None] = lambda sites: None
+    strides: Callable[[Sequence[SiteReport]], Strides | None] = lambda sites: None
     distances: Callable[[Sequence[SiteReport]], frozenset[int]] = lambda sites: frozenset()
 
     @property

@@ -1,4 +1,4 @@
-"""Groupwise: accesses counted on some work-groups, where all are too many and nothing need be run.
+"""Group sampling: accesses counted on some work-groups, where all are too many and nothing need be run.
 
 Of an access whose index and mask are known, but repeat nowhere, work-groups drawn at random stand for all. What cannot
 be counted even so stays unknown.

@@ -1,4 +1,4 @@
-"""Rows: where neighbours that access a memory begin, how far apart they are, and how far it is to the next access."""
+"""Strides: where neighbours that access a memory begin, how far apart they are, and how far the next access is."""
 
 import dataclasses
 import math
@@ -11,7 +11,7 @@ from xeemu.knowledge.expressions import Axis, Expression, Grid, TooLarge
 
 
 @dataclasses.dataclass(frozen=True)
-class Rows:
+class Strides:
     """What the first work-item of some neighbours accesses.
 
     Attributes:
@@ -33,7 +33,7 @@ class Rows:
         return len(offsets) == 1 and offsets != {0}
 
 
-def of_operations(operations: Iterable[Operation], rank: int) -> Rows | None:
+def of_operations(operations: Iterable[Operation], rank: int) -> Strides | None:
     """The rows of some operations on one memory, for work-groups of `rank` dimensions; None if they are not known."""
     begins, steps = [], set[int]()
     for operation in operations:
@@ -49,7 +49,7 @@ def of_operations(operations: Iterable[Operation], rank: int) -> Rows | None:
             steps |= {abs(size * step) for step in (*_inside(first, rank), *_along(index, box, middle))}
         except TooLarge:
             return None
-    return Rows(tuple(begins), tuple(sorted(steps - {0}))) if begins else None
+    return Strides(tuple(begins), tuple(sorted(steps - {0}))) if begins else None
 
 
 def distances(operations: Iterable[Operation], rank: int) -> frozenset[int]:

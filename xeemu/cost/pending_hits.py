@@ -1,4 +1,4 @@
-"""Windows: loads that move on by less than a sector from one iteration of a loop to the next.
+"""Pending hits: loads that ask for what is on its way to the L1, as those that move on by less than a sector do.
 
 What is new to such a load is on its way to the L1 while the loads of the next iterations, which are under way with it,
 ask for it too. Where it is all that they ask for, these are looked up again when it is there (a naive product of
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xeemu.cost import footprint, requests, rows, waiting
+from xeemu.cost import footprint, requests, strides, waiting
 from xeemu.cost.caches import Misses
 from xeemu.cost.census import Census
 from xeemu.cost.instructions import UNROLLED
@@ -25,19 +25,21 @@ from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 
 
-class Repeated(NamedTuple):
+class PendingHits(NamedTuple):
     """Requests of loads that ask for what is on its way to the L1.
 
     Attributes:
-      served: those that are served twice.
-      looked_up: those that are looked up twice, but served once.
+      served_twice: when what is there comes, and when the rest does.
+      looked_up_twice: but served once.
     """
 
-    served: float
-    looked_up: float
+    served_twice: float
+    looked_up_twice: float
 
 
-def of_launch(sites: Mapping[AccessSite, SiteReport], taken: Census, missed: Mapping[Allocation, Misses]) -> Repeated:
+def of_launch(
+    sites: Mapping[AccessSite, SiteReport], taken: Census, missed: Mapping[Allocation, Misses]
+) -> PendingHits:
     """The requests of a launch that ask for what is on its way, as far as that is known.
 
     Args:
@@ -53,12 +55,12 @@ def of_launch(sites: Mapping[AccessSite, SiteReport], taken: Census, missed: Map
         requests_, sectors = share * (site.requests or 0), share * (site.sectors or 0)
         found = _of_operation(operation, sectors / requests_, misses.past_l1 * sectors, taken) if requests_ else None
         if found is not None:
-            served += min(requests_, found.served)
-            looked_up += min(requests_, found.looked_up)
-    return Repeated(served, looked_up)
+            served += min(requests_, found.served_twice)
+            looked_up += min(requests_, found.looked_up_twice)
+    return PendingHits(served, looked_up)
 
 
-def _of_operation(operation: Operation, each: float, missing: float, taken: Census) -> Repeated | None:
+def _of_operation(operation: Operation, each: float, missing: float, taken: Census) -> PendingHits | None:
     """Those of one operation, each of whose requests asks for so many sectors, and all of them for so many that the L1
     has not; None if it is no window or that is not known."""
     size = taken.device.sector_bytes or taken.device.line_bytes
@@ -72,7 +74,7 @@ def _of_operation(operation: Operation, each: float, missing: float, taken: Cens
             return None
         under_way = min(size / step, UNROLLED if waiting.is_unrolled(operation.node) else 1)
         if each == 1 or not _is_window(operation, *loops[0], size, taken.geometry):
-            return Repeated(0.0, missing / each * (under_way - 1))
+            return PendingHits(0.0, missing / each * (under_way - 1))
     except TooLarge:
         return None
     whole = footprint.of_memory([operation], taken, None, size)
@@ -80,7 +82,7 @@ def _of_operation(operation: Operation, each: float, missing: float, taken: Cens
     if whole is None or first is None:
         return None
     later = taken.geometry.groups * max(0.0, whole.group - first.group) / size
-    return Repeated(min(later, missing) * under_way, 0.0)
+    return PendingHits(min(later, missing) * under_way, 0.0)
 
 
 def _step(operation: Operation, box: Box, axis: Axis) -> int:
@@ -88,7 +90,7 @@ def _step(operation: Operation, box: Box, axis: Axis) -> int:
     index = operation.linear_index
     if axis not in index.axes:
         return 0
-    return abs(rows.step(index, _middle(box), axis, box[axis][1])) * operation.place.memory.dtype.itemsize
+    return abs(strides.step(index, _middle(box), axis, box[axis][1])) * operation.place.memory.dtype.itemsize
 
 
 def _is_window(operation: Operation, box: Box, axis: Axis, size: int, geometry: Geometry) -> bool:
@@ -105,7 +107,7 @@ def _is_window(operation: Operation, box: Box, axis: Axis, size: int, geometry: 
 def _sectors(operation: Operation, place: Mapping[Axis, int], size: int, geometry: Geometry) -> list[set[int]]:
     """What each sub-group of a work-group asks for at one point of all axes, of one element of each work-item."""
     shape = operation.access.shape
-    elements = np.broadcast_to(rows.elements(operation.linear_index, place), shape or (1,))
+    elements = np.broadcast_to(strides.elements(operation.linear_index, place), shape or (1,))
     each = (
         elements.reshape(min(geometry.items, elements.size), -1)[:, 0] * operation.place.memory.dtype.itemsize // size
     )

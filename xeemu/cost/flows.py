@@ -1,4 +1,4 @@
-"""Levels: the bytes that go between the memories of a device in a launch."""
+"""Flows: the bytes that go between the memories of a device in a launch."""
 
 import dataclasses
 from typing import TYPE_CHECKING

@@ -1,8 +1,8 @@
-"""Pieces: which loads of a program are under way together.
+"""Load batches: which loads of a program are under way together.
 
-A *piece* is straight: between barriers, loops, and branches that access memory. A call is part of the piece that it
-stands in, as a compiler writes it out. A load whose address or mask is computed from what loads of its piece give waits
-for these, and stands in a piece of its own with others that wait for as many, one after the other.
+They stand in one *stretch* of it: between barriers, loops, and branches that access memory. A call is part of the
+stretch that it stands in, as a compiler writes it out. A load whose address or mask is computed from what loads of its
+stretch give waits for these, and is in a batch of its own with others that wait for as many, one after the other.
 """
 
 import dataclasses
@@ -17,12 +17,12 @@ from xeemu.language import collectives
 from xeemu.language.linearity import Allocation
 
 
-class Piece(NamedTuple):
+class LoadBatch(NamedTuple):
     """Loads that are under way together, or in unrolled iterations one after the other.
 
     Attributes:
       node: the body that they stand in, of no call.
-      before: barriers, loops and branches of that body before them.
+      before: barriers, loops and branches of that body before them: which of its stretches they stand in.
       depth: loads of the same stretch that their addresses wait for, one after the other.
       is_local: whether they are of local memory.
     """
@@ -48,20 +48,20 @@ class Awaited(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Pieces:
+class LoadBatches:
     """Where the operations of a program stand; of a body that was walked several times, those of the first.
 
     Attributes:
-      of: the piece of each operation.
+      of: the batch of each operation.
       awaited: operations after which a barrier comes, and where.
     """
 
-    of: Mapping[Operation, Piece]
+    of: Mapping[Operation, LoadBatch]
     awaited: Mapping[Operation, Awaited]
 
 
-def of_tree(root: Node, in_registers: Set[Allocation]) -> Pieces:
-    """The pieces of a program.
+def of_tree(root: Node, in_registers: Set[Allocation]) -> LoadBatches:
+    """The load batches of a program.
 
     Args:
       root: the kernel.
@@ -69,7 +69,7 @@ def of_tree(root: Node, in_registers: Set[Allocation]) -> Pieces:
     """
     walk = _Walk(in_registers)
     walk.straight(root)
-    return Pieces(walk.pieces, walk.awaited())
+    return LoadBatches(walk.batches, walk.awaited())
 
 
 def waits(step: "Operation | Meeting | Node") -> bool:
@@ -111,7 +111,7 @@ class _Walk:
 
     def __init__(self, in_registers: Set[Allocation]) -> None:
         self.in_registers = in_registers
-        self.pieces: dict[Operation, Piece] = {}
+        self.batches: dict[Operation, LoadBatch] = {}
         self._stretches: list[_Stretch] = []
         self._walked: set[Facts] = set()
 
@@ -168,7 +168,7 @@ class _Walk:
         # What is stored is waited for by who stores it; of private memory, also by who loads it.
         place = [*ops.indices(op), *([] if (mask := ops.mask(op)) is None else [mask])]
         depth = _deepest([*op.operands[:1], *place] if is_private else place, stretch, depths)
-        self.pieces[operation] = Piece(stretch.node, stretch.before, depth, memory.space == "local")
+        self.batches[operation] = LoadBatch(stretch.node, stretch.before, depth, memory.space == "local")
         stretch.met.append((operation, stretch.barriers))
         if operation.fetches:
             return [(stretch.before, depth + (memory not in self.in_registers))] * len(op.results)
@@ -196,7 +196,7 @@ def _number(step: Operation | Meeting | Node) -> int:
 
 
 def _ends(step: Operation | Meeting | Node) -> bool:
-    """Whether a piece ends at a step: at a barrier, a loop, and a branch in which something is accessed or meets."""
+    """Whether a stretch ends at a step: at a barrier, a loop, and a branch in which something is accessed or meets."""
     if not isinstance(step, Node):
         return waits(step)
     inner = (each for node in step.nodes() for each in node.steps)
