@@ -15,7 +15,6 @@ from xeemu.cost.counting import Counting, Ledger
 from xeemu.cost.report import Report
 from xeemu.cost.tabulation import tabulate
 from xeemu.devices.device import Device
-from xeemu.emission.observer import MAX_ITERATIONS
 from xeemu.knowledge import symbolic_execution
 from xeemu.language import public
 from xeemu.language.kernel import Kernel
@@ -144,7 +143,7 @@ class Counted:
             return executables.executable(self.prepared.unwatched).run(given), None
         outputs, state = self._watched.run(given)
         hint = "a profile goes on no longer; estimate it, or profile a launch in which it ends"
-        self.ledger.census.tree.check_ended(state["exceeded"], MAX_ITERATIONS, hint)
+        self.ledger.limits.check(state["exceeded"], hint)
         return outputs, state
 
     def report(self, state: Mapping[str, Any]) -> Report:

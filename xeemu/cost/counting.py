@@ -25,8 +25,10 @@ from xeemu.cost.sampling import Sample
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.observer import MAX_ITERATIONS, Event, Observer
 from xeemu.emission.values import Emitted
+from xeemu.knowledge import termination
 from xeemu.knowledge.access_tree import AccessSite, Key
 from xeemu.knowledge.analysis import Facts
+from xeemu.knowledge.termination import IterationLimits
 from xeemu.language.linearity import Allocation
 
 State = dict[str, list[jax.Array]]
@@ -60,9 +62,10 @@ class Ledger:
         return tuple(key for key, times in self.census.active.items() if times is None)
 
     @functools.cached_property
-    def loops(self) -> Mapping[Key, int]:
-        """The loops that test a predicate: their numbers."""
-        return {key: number for number, key in enumerate(self.census.tree.loops)}
+    def limits(self) -> IterationLimits:
+        """How long loops may go on."""
+        root = self.census.tree.root
+        return termination.limits([(root.body, root.facts)], MAX_ITERATIONS)
 
     @functools.cached_property
     def shown(self) -> Mapping[Key, int]:
@@ -84,7 +87,7 @@ class Ledger:
           turns: an int64 for each path.
           active: an int64 for each section in divergent code.
           tallies: uint32 `[elements]` for each memory.
-          exceeded: for each loop that tests a predicate whether it was given up.
+          exceeded: for each loop of `limits` whether it was given up.
           elements, taken: for each access that is shown the last execution by the first group: `[n]` elements of the
             memory, and which of them were accessed, n being all elements of the access.
         """
@@ -97,7 +100,7 @@ class Ledger:
             "squares": list(sampled),
             "turns": [jnp.zeros((), np.int64) for _ in self.paths],
             "active": [jnp.zeros((), np.int64) for _ in self.sections],
-            "exceeded": [jnp.zeros((), bool) for _ in self.loops],
+            "exceeded": [jnp.zeros((), bool) for _ in self.limits.loops],
             "tallies": [jnp.zeros(memory.elements, np.uint32) for memory in self.tallied],
             "elements": [jnp.zeros(size, np.int32) for size in sizes],
             "taken": [jnp.zeros(size, bool) for size in sizes],
@@ -112,10 +115,9 @@ class Counting(Observer):
     """
 
     watches = True
-    max_iterations = MAX_ITERATIONS
 
     def __init__(self, ledger: Ledger, chunk: EmittedChunk, state: State) -> None:
-        self.ledger, self.chunk = ledger, chunk
+        self.ledger, self.chunk, self.limits = ledger, chunk, ledger.limits
         self.drawn = ledger.sample.drawn(chunk) if ledger.sample else None
         slots = ledger.sample.slots if ledger.sample else 0
         self.state = {**state, "groups": [jnp.zeros((slots, len(FIGURES)), np.int64) for _ in state["sums"]]}
@@ -156,9 +158,8 @@ class Counting(Observer):
             self._add("active", self._sections[key], times.sum(dtype=np.int64))
 
     def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: EmittedChunk) -> None:
-        if (facts, number) in self.ledger.loops:
-            loop = self.ledger.loops[facts, number]
-            self._put("exceeded", loop, self.state["exceeded"][loop] | exceeded)
+        loop = self.limits.numbers[facts, number]
+        self._put("exceeded", loop, self.state["exceeded"][loop] | exceeded)
 
     def on_access(self, event: Event, chunk: EmittedChunk) -> None:
         key = event.facts, event.number

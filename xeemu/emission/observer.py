@@ -19,6 +19,7 @@ from xeemu.emission.items import Item
 from xeemu.emission.positions import Lanes, Located
 from xeemu.emission.values import Emitted
 from xeemu.ir.program import Op
+from xeemu.knowledge import termination
 from xeemu.knowledge.analysis import Facts
 
 # Of a loop that tests a predicate, unless the user says otherwise.
@@ -124,19 +125,19 @@ class Observer:
 
     Attributes:
       watches: whether there is anything to tell it; if not, loops test their predicates where JAX does.
-      max_iterations: after which a loop that tests a predicate is left; None for no limit.
+      limits: after how many iterations loops that test a predicate are left.
       followed: the operations that are no accesses of which it wants to know the results.
       state: the pytree that loops and branches carry.
     """
 
     watches = False
-    max_iterations: int | None = None
+    limits = termination.NONE
     followed: Set[tuple[Facts, int]] = frozenset()
     state: Any = ()
 
     def limit(self, facts: Facts, number: int) -> int | None:
         """After how many iterations a loop that tests a predicate is left; None if it is not counted."""
-        return self.max_iterations
+        return self.limits.limits.get((facts, number))
 
     def goes_on(self) -> jax.Array | None:
         """Whether loops that are counted may go on, a bool; None if nothing but their predicates ends them."""
@@ -166,7 +167,7 @@ class Observer:
         """A body of the program begins, for the groups of a `[G]` mask or for all."""
 
     def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: EmittedChunk) -> None:
-        """A loop that tests a predicate is over; `exceeded`, a bool, tells whether it was left at the limit."""
+        """A loop that is counted is over; `exceeded`, a bool, tells whether it was left at its limit."""
 
     def close(self) -> Any:
         """The chunk ends; gives the state for the next one."""

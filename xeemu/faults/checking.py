@@ -57,7 +57,7 @@ def check(
       kernel: what `@xe.kernel` made.
       nd_range: global and local size, as for `xe.launch`.
       device: the modelled device.
-      max_iterations: after which a loop that tests a predicate is given up.
+      max_iterations: after which a loop that need not end is given up.
       unset: by the names of parameters that are arrays which of their bytes nobody has written before the launch,
         bools; to read these is a fault, too. Of arrays that are not named all have been.
 
@@ -234,12 +234,12 @@ class Checked:
                 f"a work-group has passed {state['passed']} barriers, more than the {self.watch.most_barriers} that a "
                 "check of so large a launch tells apart; check it with fewer work-groups or iterations"
             )
-        self.watch.proofs.tree.check_ended(state["exceeded"], self.watch.max_iterations, self._hint(state["exceeded"]))
+        self.watch.limits.check(state["exceeded"], self._hint(state["exceeded"]))
 
     def _hint(self, exceeded: Sequence[bool]) -> str:
         """What to do about the first loop that was given up."""
         waiting = {found.sites[0]: found for found in self.known if found.kind == FORWARD_PROGRESS}
-        for op in self.watch.proofs.tree.given_up(exceeded):
+        for op in self.watch.limits.given_up(exceeded):
             if (found := waiting.get(source.of_op(op))) is not None:
                 return f"in lockstep it cannot end where work-items of one sub-group wait for each other.\n{found}"
         return "if it would in the end, give the check more with max_iterations=, or --max-iterations of the command"

@@ -106,7 +106,7 @@ class Screening(Observer):
 
     def __init__(self, watch: WatchList, chunk: EmittedChunk, state: State):
         self.watch, self.chunk = watch, chunk
-        self.max_iterations = watch.max_iterations
+        self.limits = watch.limits
         self._sources = [(following, following.sources) for following in watch.proofs.followings]
         self.followed = frozenset(key for _, sources in self._sources for key in sources)
         local = [memory for memory in watch.memories if memory.space == "local"]

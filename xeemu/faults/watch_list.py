@@ -15,7 +15,9 @@ from xeemu.faults.batches import Table
 from xeemu.faults.proofs import Proofs, Spot
 from xeemu.faults.races import CASES, Conflict
 from xeemu.faults.stamps import Layout, blank
+from xeemu.knowledge import termination
 from xeemu.knowledge.access_tree import Key, Operation
+from xeemu.knowledge.termination import IterationLimits
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 
@@ -66,7 +68,7 @@ class WatchList:
 
     Attributes:
       proofs: what could not be proved.
-      max_iterations: after which a loop that tests a predicate is stopped.
+      max_iterations: after which a loop that need not end is stopped.
     """
 
     proofs: Proofs
@@ -178,8 +180,10 @@ class WatchList:
         return frozenset() if summed is None else frozenset(o.key for o in summed.operations)
 
     @functools.cached_property
-    def loops(self) -> tuple[Key, ...]:
-        return tuple(self.proofs.tree.loops)
+    def limits(self) -> IterationLimits:
+        """How long loops may go on."""
+        root = self.proofs.tree.root
+        return termination.limits([(root.body, root.facts)], self.max_iterations)
 
     def _spots(self, keys: frozenset[Key]) -> tuple[Spot, ...]:
         return tuple(dict.fromkeys(Spot.of(self.operation(k)) for k in self.proofs.operations if k in keys))
@@ -198,7 +202,7 @@ class WatchList:
           examples: for each pair int64 `[CASES, 8]`, see `Conflict`.
           beyond, unwritten, misaligned, parted: for each spot or barrier an int64 count and an example.
           present: for each memory of `present` which elements have been written by then.
-          exceeded: for each loop whether it was stopped.
+          exceeded: for each loop of `limits` whether it was stopped.
           passed: the most barriers that a group has passed.
           shared: for each spot of global memory its stamps.
           followed: for each following what was found, see `Following.zeros`.
@@ -217,7 +221,7 @@ class WatchList:
             "present": list(present),
             "misaligned": [found(len(Misaligned._fields)) for _ in self.blocks],
             "parted": [found(len(Parted._fields)) for _ in self.barriers],
-            "exceeded": [jnp.zeros((), bool) for _ in self.loops],
+            "exceeded": [jnp.zeros((), bool) for _ in self.limits.loops],
             "passed": count,
             "followed": [following.zeros() for following in self.proofs.followings],
             "added": None if self.proofs.additions is None else self.proofs.additions.zeros(),

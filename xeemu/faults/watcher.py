@@ -46,7 +46,7 @@ class Watcher(Observer):
 
     def __init__(self, watch: WatchList, chunk: EmittedChunk, state: State):
         self.watch, self.chunk = watch, chunk
-        self.max_iterations = watch.max_iterations
+        self.limits = watch.limits
         groups = chunk.count
         passed = jnp.zeros(groups, np.int64)
         self.followed = watch.followed
@@ -151,9 +151,8 @@ class Watcher(Observer):
         return jnp.stack(each, axis=1) if self.watch.parts else functools.reduce(jnp.logical_and, each)[:, None]
 
     def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: EmittedChunk) -> None:
-        if (facts, number) in self.watch.loops:
-            loop = self.watch.loops.index((facts, number))
-            self._put("exceeded", loop, self._found["exceeded"][loop] | exceeded)
+        loop = self.limits.numbers[facts, number]
+        self._put("exceeded", loop, self._found["exceeded"][loop] | exceeded)
 
     def _executed(self, event: Event) -> Operation | None:
         """The access of an event; None if no lane takes part, or in a branch that is known never to be taken."""

@@ -8,7 +8,7 @@ unknown expressions and as nodes that are not certain.
 import dataclasses
 import functools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import numpy as np
@@ -189,28 +189,6 @@ class AccessTree:
     groups: tuple[Axis, ...]
     geometry: Geometry
 
-    @functools.cached_property
-    def loops(self) -> Mapping[Key, Op]:
-        """The loops that test a predicate and are executed, by their key."""
-        return {
-            (f.parent.facts, f.number): f.parent.body.ops[f.number]
-            for f in self.root.nodes()
-            if f.kind == "test" and f.parent is not None and f.number is not None and f.boxes
-        }
-
     def meetings(self) -> list[Meeting]:
         """The barriers, fences and group algorithms that are executed."""
         return [s for f in self.root.nodes() if f.boxes for s in f.steps if isinstance(s, Meeting)]
-
-    def check_ended(self, exceeded: Iterable[bool], limit: int, hint: str) -> None:
-        """Refuses a run in which loops, in the order of `loops`, were given up.
-
-        Raises:
-          KernelError: one was; with the hint what to do about it.
-        """
-        for op in self.given_up(exceeded):
-            raise source.kernel_error(f"a loop has not ended after {limit} iterations; {hint}", source.of_op(op))
-
-    def given_up(self, exceeded: Iterable[bool]) -> list[Op]:
-        """The loops, of those in the order of `loops`, that were given up."""
-        return [op for op, given_up in zip(self.loops.values(), exceeded, strict=True) if given_up]

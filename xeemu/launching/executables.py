@@ -113,7 +113,7 @@ def _alone(prepared: Prepared, given: Sequence[Any]) -> _Fit:
     """A prepared launch carried out as a single program."""
     measured = capacity.Measured(prepared.compiled)
     function = (
-        measured.function if prepared.bounds is None else lambda *given: prepared.ended(measured.function(*given))
+        measured.function if not prepared.limits.any else lambda *given: prepared.ended(measured.function(*given))
     )
     return _Fit(prepared, function, measured.working_bytes(given, prepared.results_bytes))
 

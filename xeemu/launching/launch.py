@@ -186,7 +186,7 @@ class _Call:
             return list(emit(*given)) if traced else shared.run(given, False)
         with jax.enable_x64(prepared.program.wide):
             emitted = derivatives.refused(name, prepared.emit)(*map(jnp.asarray, given))
-            return emitted if prepared.bounds is None else iteration_limits.poisoned(emitted[:-1], emitted[-1])
+            return emitted if not prepared.limits.any else iteration_limits.poisoned(emitted[:-1], emitted[-1])
 
 
 def _is_traced(given: Sequence[Any]) -> bool:

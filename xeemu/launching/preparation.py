@@ -17,8 +17,9 @@ from xeemu.emission import compiling, interpreter, transpose_sinking
 from xeemu.emission.buffers import Origin
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.observer import Observer
-from xeemu.knowledge import conversions, dataflow
+from xeemu.knowledge import conversions, dataflow, termination
 from xeemu.knowledge.analysis import Facts
+from xeemu.knowledge.termination import IterationLimits
 from xeemu.language import geometry, program
 from xeemu.language.geometry import Geometry
 from xeemu.language.kernel import Kernel
@@ -27,7 +28,6 @@ from xeemu.language.program import Program
 from xeemu.launching import capacity, chunking, cores, full_overwrite, iteration_limits, working_set
 from xeemu.launching.arguments import Description, platform_of
 from xeemu.launching.chunking import Cut
-from xeemu.launching.iteration_limits import Bounds
 from xeemu.launching.options import MOST_KEPT, Options
 from xeemu.launching.tasks import Analysed, Task
 from xeemu.planning import effort, rowwise
@@ -111,17 +111,18 @@ class Prepared:
 
     def bounded(self, arguments: Sequence[jax.Array], share: Share | None) -> list[jax.Array]:
         """The same of some chunks, and where loops are counted a scalar more, which `ended` takes off again."""
-        if self.bounds is None:
+        if not self.limits.any:
             return self.watched(arguments, lambda chunk, state: Observer(), (), share)[0]
-        results, given_up = self.watched(arguments, self.bounds.observer, iteration_limits.nowhere(), share)
+        counting = functools.partial(iteration_limits.Counting, self.limits)
+        results, given_up = self.watched(arguments, counting, iteration_limits.nowhere(), share)
         return [*results, given_up]
 
     @functools.cached_property
-    def bounds(self) -> Bounds | None:
-        """How long its loops may go on; None where none is counted."""
+    def limits(self) -> IterationLimits:
+        """How long its loops may go on."""
         inner = [self.cut.inner.task] if self.cut.inner else []
-        tasks = [Task(self.program, self.facts), self.analysed.task, *inner]
-        return iteration_limits.of_tasks(tasks, self.options.max_iterations)
+        carried_out = ((task.program.body, task.facts) for task in [self.analysed.task, *inner])
+        return termination.limits([(self.program.body, self.facts), *carried_out], self.options.max_iterations)
 
     def ended(self, results: list[jax.Array]) -> list[jax.Array]:
         """The arrays that the kernel returns, of what `emit` has given.
@@ -129,9 +130,9 @@ class Prepared:
         Raises:
           KernelError: a loop was given up.
         """
-        if self.bounds is None:
+        if not self.limits.any:
             return results
-        self.bounds.check(int(results[-1]))
+        iteration_limits.check(self.limits, int(results[-1]))
         return results[:-1]
 
     def watched(

@@ -186,8 +186,8 @@ class Sharded:
         working_bytes = self._measured.working_bytes(placed, self.prepared.results_bytes)
         self._check_fits(self.prepared.need(0, working_bytes))
         results, clashes, given_up = self.compiled(*placed)
-        if self.prepared.bounds is not None:
-            self.prepared.bounds.check(int(given_up))
+        if self.prepared.limits.any:
+            iteration_limits.check(self.prepared.limits, int(given_up))
         for number, merge, clash in zip(self.prepared.program.outputs, self.merges, clashes, strict=True):
             if not merge.proved:
                 self._check_clash(number, int(clash))
@@ -215,7 +215,7 @@ class Sharded:
         return tuple(self.mesh.axis_names)
 
     def _emit(self, *arguments: jax.Array) -> tuple[list[jax.Array], list[jax.Array], jax.Array | None]:
-        """The results, of each the first element that two devices have changed, or -1, and the state of `Bounds`."""
+        """The results, of each the first element that two devices changed, or -1, and which loop was given up."""
         specs = [P(self._axes) if merge.combination == "slice" else P() for merge in self.merges]
         sharded = jax.shard_map(
             self._shard, mesh=self.mesh, in_specs=P(), out_specs=(specs, [P()] * len(specs), P()), check_vma=False
@@ -236,7 +236,7 @@ class Sharded:
         share = Share(number, cut.bounds(cut.shares(self.mesh.size)), origins)
         results = self.prepared.bounded(parts, share)
         # Any of the devices' loops tells what is wrong.
-        given_up = None if self.prepared.bounds is None else lax.pmax(results.pop(), self._axes)
+        given_up = None if not self.prepared.limits.any else lax.pmax(results.pop(), self._axes)
         before = [arguments[k] for k in self.prepared.program.outputs]
         merged = [self._merged(m, b, r, number) for m, b, r in zip(self.merges, before, results, strict=True)]
         return [array for array, _ in merged], [clash for _, clash in merged], given_up
