@@ -102,6 +102,19 @@ def test_a_loop_of_just_so_many_iterations_ends():
         xe.launch(apart, N, max_iterations=2)(*arguments)
 
 
+def test_a_check_counts_what_a_launch_counts():
+    """A loop that surely ends is given up by neither."""
+
+    @xe.kernel
+    def counted(wg, x, out):
+        return out.at[wg.global_id()].set(lax.fori_loop(0, x[0], lambda k, total: total + k, jnp.int32(0)))
+
+    arguments = np.full(1, 10, np.int32), np.zeros(128, np.int32)
+    result, findings = xe.check(counted, N, max_iterations=3)(*arguments)
+    assert not findings
+    np.testing.assert_array_equal(result, xe.launch(counted, N, max_iterations=3)(*arguments))
+
+
 def test_inside_a_jit_all_results_are_poison():
     arguments = np.zeros(1, np.int32), np.zeros(128, np.int32)
     result = jax.jit(xe.launch(apart, N, max_iterations=10))(*arguments)

@@ -284,6 +284,21 @@ def test_a_first_launch_compiles_once(compilations, caplog, place, scalar):
     assert len([name for name in compilations() if "emit" in name]) == 1
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("how", ["group", "sub-group", "jax"])
+def test_scans_are_compiled_once(compilations, caplog, how):
+    """In chunks: what comes before each element is there at once, so that nothing is gained without a loop."""
+    caplog.set_level(logging.WARNING)
+    scan = {
+        "group": lambda wg, x: wg.inclusive_scan(x, "add"),
+        "sub-group": lambda wg, x: wg.sub_group.exclusive_scan(x, "max"),
+        "jax": lambda wg, x: jnp.cumsum(x),
+    }[how]
+    kernel = xe.kernel(lambda wg, x: x.at[wg.global_id()].set(scan(wg, x[wg.global_id()])))
+    jax.block_until_ready(xe.launch(kernel, xe.NDRange(1 << 20, 256))(np.ones(1 << 20, np.int32)))
+    assert len([name for name in compilations() if "emit" in name]) == 1
+
+
 def test_a_second_launch_does_not_inspect_the_kernel(monkeypatch):
     """That takes longer than the launch."""
     xe.launch(scale, RANGE)(X, Y)

@@ -14,7 +14,7 @@ from xeemu.ir.program import Op, Value
 from xeemu.knowledge import budget, expressions, intervals, periodicity
 from xeemu.knowledge.budget import Budget
 from xeemu.knowledge.expressions import Axis, Grid, TooLarge
-from xeemu.knowledge.growth import Step
+from xeemu.knowledge.growth import Growth
 from xeemu.knowledge.periodicity import Progressions, Split
 
 I32 = np.dtype(np.int32)
@@ -42,7 +42,7 @@ def apply(op, *operands, dtype=I32, params=None):
     return expressions.apply(op, operands, made.attributes, shape, dtype, bound if exact else limits, kept)
 
 
-# --- Steps ---
+# --- Growths ---
 
 
 def steps(expression, box):
@@ -55,18 +55,18 @@ BOX = {ROW: range(7), COLUMN: range(12)}
 @pytest.mark.parametrize(
     ("expression", "expected"),
     [
-        (of(COLUMN), {"column": Step(1, 1)}),
-        (apply("add", apply("mul", of(ROW), constant(8)), of(COLUMN)), {"row": Step(1, 8), "column": Step(1, 1)}),
-        (apply("rem", of(COLUMN), constant(3)), {"column": Step(3, 0)}),
-        (apply("div", of(COLUMN), constant(3)), {"column": Step(3, 1)}),
-        (apply("rem", apply("mul", of(COLUMN), constant(4)), constant(6)), {"column": Step(3, 0)}),
-        (apply("shift_right_arithmetic", of(COLUMN), constant(2)), {"column": Step(4, 1)}),
-        (apply("and", of(COLUMN), constant(3)), {"column": Step(4, 0)}),
-        (apply("xor", of(COLUMN), constant(1)), {"column": Step(2, 2)}),
+        (of(COLUMN), {"column": Growth(1, 1)}),
+        (apply("add", apply("mul", of(ROW), constant(8)), of(COLUMN)), {"row": Growth(1, 8), "column": Growth(1, 1)}),
+        (apply("rem", of(COLUMN), constant(3)), {"column": Growth(3, 0)}),
+        (apply("div", of(COLUMN), constant(3)), {"column": Growth(3, 1)}),
+        (apply("rem", apply("mul", of(COLUMN), constant(4)), constant(6)), {"column": Growth(3, 0)}),
+        (apply("shift_right_arithmetic", of(COLUMN), constant(2)), {"column": Growth(4, 1)}),
+        (apply("and", of(COLUMN), constant(3)), {"column": Growth(4, 0)}),
+        (apply("xor", of(COLUMN), constant(1)), {"column": Growth(2, 2)}),
         (apply("sub", of(ROW), of(ROW)), {}),
-        (apply("mul", of(ROW), of(COLUMN)), {"row": Step(7, 0), "column": Step(12, 0)}),
+        (apply("mul", of(ROW), of(COLUMN)), {"row": Growth(7, 0), "column": Growth(12, 0)}),
         (apply("lt", of(COLUMN), constant(12), dtype=bool), {}),
-        (apply("max", of(COLUMN), constant(-5)), {"column": Step(1, 1)}),
+        (apply("max", of(COLUMN), constant(-5)), {"column": Growth(1, 1)}),
     ],
 )
 def test_steps(expression, expected):
@@ -86,7 +86,7 @@ def test_an_axis_of_one_index_is_none():
 def test_what_overflows_has_no_step():
     far = apply("mul", of(COLUMN), constant(2**30))
     assert not far.exact
-    assert steps(far, BOX) == {"column": Step(12, 0)}
+    assert steps(far, BOX) == {"column": Growth(12, 0)}
 
 
 def test_what_depends_on_data_does_not_step():
@@ -108,7 +108,7 @@ def test_a_comparison_cuts_off_what_is_settled():
 
 def test_a_small_box_is_not_split():
     first = expressions.compare("eq", of(COLUMN), constant(0))
-    assert steps(first, BOX) == {"column": Step(12, 0)}
+    assert steps(first, BOX) == {"column": Growth(12, 0)}
     with pytest.raises(Split) as split:
         Progressions(BOX, few=1).of(first)
     assert [box[COLUMN] for box in split.value.boxes] == [range(1), range(1, 12)]

@@ -15,7 +15,7 @@ import numpy as np
 from xeemu.knowledge import instances, intervals, periodicity, symbolic_addresses
 from xeemu.knowledge.access_tree import AccessTree, Operation
 from xeemu.knowledge.expressions import TooLarge
-from xeemu.knowledge.growth import Step
+from xeemu.knowledge.growth import STILL
 from xeemu.knowledge.periodicity import Box, Progressions
 from xeemu.language.orders import SCOPES
 
@@ -159,7 +159,7 @@ def _periodic_parts(operation: Operation, tree: AccessTree) -> list[tuple[Box, _
         steps, still = inside.of(index), [inside.of(e) for e in (mask, *conditions)]
         shifts, excerpt = [], {}
         for axis in tree.groups:
-            step, indices = steps.get(axis, Step(1, 0)), inside.box[axis]
+            step, indices = steps.get(axis, STILL), inside.box[axis]
             period = math.lcm(step.period, *(s[axis].period for s in still if axis in s))
             growth = np.unique(step.over(period))
             if len(growth) != 1 and period < len(indices):

@@ -10,7 +10,7 @@ from xeemu.knowledge import expressions, intervals
 from xeemu.knowledge.expressions import ELEMENT, TABLE, Axis, Expression
 
 
-class Step(NamedTuple):
+class Growth(NamedTuple):
     """A value's growth along an axis.
 
     Attributes:
@@ -40,52 +40,54 @@ class Step(NamedTuple):
         return int(np.gcd.reduce(np.abs(np.asarray(self.delta, np.int64)).reshape(-1), initial=modulus))
 
 
-STILL = Step(1, 0)
+STILL = Growth(1, 0)
 """Of a value that does not change along the axis."""
 
-Steps = Mapping[Axis, Step]
+Growths = Mapping[Axis, Growth]
 """Of a value, along each axis along which it changes."""
 
 
-def difference(a: Step, b: Step) -> Step:
+def difference(a: Growth, b: Growth) -> Growth:
     """How the difference of two values grows."""
     period = math.lcm(a.period, b.period)
-    return Step(period, a.over(period) - b.over(period))
+    return Growth(period, a.over(period) - b.over(period))
 
 
-# --- Steps of the results of exact operations; None where there is no rule ---
+# --- Growth of the results of exact operations; None where there is no rule ---
 
 Fixed = Callable[[Expression], np.ndarray | None]
-"""Gives the value of an expression that does not change where the steps hold, else None."""
+"""Gives the value of an expression that does not change where the growths hold, else None."""
 
-_Rule = Callable[[Fixed, Expression, Sequence[Step]], Step | None]
-
-
-def _add(_: Fixed, e: Expression, steps: Sequence[Step]) -> Step:
-    period = math.lcm(*(step.period for step in steps))
-    return Step(period, sum(step.over(period) for step in steps))
+_Rule = Callable[[Fixed, Expression, Sequence[Growth]], Growth | None]
 
 
-def _mul(fixed: Fixed, e: Expression, steps: Sequence[Step]) -> Step | None:
-    for number, step in enumerate(steps):
+def _add(_: Fixed, e: Expression, growths: Sequence[Growth]) -> Growth:
+    period = math.lcm(*(growth.period for growth in growths))
+    return Growth(period, sum(growth.over(period) for growth in growths))
+
+
+def _mul(fixed: Fixed, e: Expression, growths: Sequence[Growth]) -> Growth | None:
+    for number, growth in enumerate(growths):
         factor = fixed(e.operands[1 - number])
         if factor is not None:
-            return Step(step.period, _simple(step.delta * factor.astype(np.int64)))
+            return Growth(growth.period, _simple(growth.delta * factor.astype(np.int64)))
     return None
 
 
-def _shift_left(fixed: Fixed, e: Expression, steps: Sequence[Step]) -> Step | None:
+def _shift_left(fixed: Fixed, e: Expression, growths: Sequence[Growth]) -> Growth | None:
     shift = fixed(e.operands[1])
-    return None if shift is None else Step(steps[0].period, _simple(steps[0].delta * (1 << shift.astype(np.int64))))
+    if shift is None:
+        return None
+    return Growth(growths[0].period, _simple(growths[0].delta * (1 << shift.astype(np.int64))))
 
 
-def _divide(fixed: Fixed, e: Expression, steps: Sequence[Step]) -> Step | None:
+def _divide(fixed: Fixed, e: Expression, growths: Sequence[Growth]) -> Growth | None:
     divisor = _divisor(fixed, e)
     if divisor is None or not _rounds_down(e):
         return None
-    period = steps[0].period * (divisor // steps[0].common(divisor))
-    delta = steps[0].over(period) // divisor
-    return Step(period, 0 if e.op == "rem" else delta)
+    period = growths[0].period * (divisor // growths[0].common(divisor))
+    delta = growths[0].over(period) // divisor
+    return Growth(period, 0 if e.op == "rem" else delta)
 
 
 def _rounds_down(e: Expression) -> bool:
@@ -107,42 +109,42 @@ def _divisor(fixed: Fixed, e: Expression) -> int | None:
     return number if number > 0 else None
 
 
-def _bitwise(fixed: Fixed, e: Expression, steps: Sequence[Step]) -> Step | None:
+def _bitwise(fixed: Fixed, e: Expression, growths: Sequence[Growth]) -> Growth | None:
     """With a mask below a power of two: what is a multiple of that power passes by (`or`, `xor`) or is lost (`and`)."""
     if e.dtype == bool:
         return None
-    for number, step in enumerate(steps):
+    for number, growth in enumerate(growths):
         mask = fixed(e.operands[1 - number])
         if mask is not None and mask.size and int(mask.min()) >= 0:
             modulus = 1 << int(mask.max()).bit_length()
-            period = step.period * (modulus // step.common(modulus))
-            return Step(period, 0 if e.op == "and" else step.over(period))
+            period = growth.period * (modulus // growth.common(modulus))
+            return Growth(period, 0 if e.op == "and" else growth.over(period))
     return None
 
 
-def _same(_: Fixed, e: Expression, steps: Sequence[Step]) -> Step:
-    return steps[0]
+def _same(_: Fixed, e: Expression, growths: Sequence[Growth]) -> Growth:
+    return growths[0]
 
 
-def _negate(_: Fixed, e: Expression, steps: Sequence[Step]) -> Step:
-    return Step(steps[0].period, -steps[0].delta)
+def _negate(_: Fixed, e: Expression, growths: Sequence[Growth]) -> Growth:
+    return Growth(growths[0].period, -growths[0].delta)
 
 
-def _move(_: Fixed, e: Expression, steps: Sequence[Step]) -> Step:
-    (step,) = steps
-    if np.ndim(step.delta) == 0:
-        return step
-    whole = np.broadcast_to(step.delta, e.operands[0].shape).reshape(-1)
-    return Step(step.period, whole[expressions.places(e)])
+def _move(_: Fixed, e: Expression, growths: Sequence[Growth]) -> Growth:
+    (growth,) = growths
+    if np.ndim(growth.delta) == 0:
+        return growth
+    whole = np.broadcast_to(growth.delta, e.operands[0].shape).reshape(-1)
+    return Growth(growth.period, whole[expressions.places(e)])
 
 
-def _element(fixed: Fixed, e: Expression, steps: Sequence[Step]) -> Step | None:
+def _element(fixed: Fixed, e: Expression, growths: Sequence[Growth]) -> Growth | None:
     """Elements of an array with equal differences."""
-    array, place = e.operands[0].array, steps[1]
+    array, place = e.operands[0].array, growths[1]
     differences = np.diff(array.astype(np.int64), axis=0)
     if not len(differences) or (differences != differences[:1]).any():
         return None
-    return Step(place.period, _simple(place.delta * differences[0]))
+    return Growth(place.period, _simple(place.delta * differences[0]))
 
 
 def _simple(delta: np.ndarray) -> Any:
@@ -153,7 +155,7 @@ def _simple(delta: np.ndarray) -> Any:
 
 RULES: Mapping[str, _Rule] = {
     "add": _add,
-    "sub": lambda _, e, steps: difference(*steps),
+    "sub": lambda _, e, growths: difference(*growths),
     "mul": _mul,
     "neg": _negate,
     "shift_left": _shift_left,

@@ -14,7 +14,7 @@ import numpy as np
 from xeemu.knowledge import budget, periodicity, symbolic_addresses
 from xeemu.knowledge.access_tree import AccessTree, Operation
 from xeemu.knowledge.expressions import Axis, Expression, Grid, TooLarge
-from xeemu.knowledge.growth import Step
+from xeemu.knowledge.growth import STILL, Growth
 from xeemu.knowledge.periodicity import Box, Progressions
 
 Excerpt = Mapping[Axis, np.ndarray]
@@ -121,8 +121,8 @@ class _Fact:
     """
 
     box: Box
-    index: Mapping[Axis, Step]
-    still: Sequence[Mapping[Axis, Step]]
+    index: Mapping[Axis, Growth]
+    still: Sequence[Mapping[Axis, Growth]]
 
 
 def _facts(operation: Operation, tree: AccessTree) -> list[_Fact]:
@@ -164,7 +164,7 @@ def _iterations(axis: Axis, facts: Sequence[_Fact], paced: bool) -> np.ndarray:
 def _common(axis: Axis, part: range, facts: Sequence[_Fact]) -> tuple[int, set[int]]:
     """After how many indices of a part of an axis the accesses repeat, and by how much their addresses grow."""
     within = [fact for fact in facts if fact.box[axis].start < part.stop and part.start < fact.box[axis].stop]
-    steps = [fact.index.get(axis, Step(1, 0)) for fact in within]
+    steps = [fact.index.get(axis, STILL) for fact in within]
     period = math.lcm(*(s.period for s in steps), *(m[axis].period for f in within for m in f.still if axis in m))
     if period >= len(part):
         return period, {0}

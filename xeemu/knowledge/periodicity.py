@@ -16,7 +16,7 @@ import numpy as np
 from xeemu.knowledge import budget, expressions, growth
 from xeemu.knowledge.budget import Budget, BudgetedGrid
 from xeemu.knowledge.expressions import AXIS, UNKNOWN, Axis, Expression, Grid, TooLarge
-from xeemu.knowledge.growth import STILL, Step, Steps, difference
+from xeemu.knowledge.growth import STILL, Growth, Growths, difference
 
 Box = Mapping[Axis, range]
 """Indices of each axis: a part of all executions."""
@@ -83,10 +83,10 @@ class Progressions:
 
     def __init__(self, box: Box, few: int = FEW_VALUES):
         self.box, self.few = box, few
-        self._known: dict[int, tuple[Expression, dict[Axis, Step]]] = {}
+        self._known: dict[int, tuple[Expression, dict[Axis, Growth]]] = {}
         self._first = BudgetedGrid({axis: np.array(indices[:1]) for axis, indices in box.items()})
 
-    def of(self, expression: Expression) -> Steps:
+    def of(self, expression: Expression) -> Growths:
         """How a known expression steps along each axis of which it depends on inside the box.
 
         Raises:
@@ -127,18 +127,18 @@ class Progressions:
 
     # Rules.
 
-    def _get(self, e: Expression) -> dict[Axis, Step]:
+    def _get(self, e: Expression) -> dict[Axis, Growth]:
         return {} if e.constant else self._known[id(e)][1]
 
     def _extent(self, axis: Axis) -> int:
         return len(self.box[axis])
 
-    def _steps(self, e: Expression) -> dict[Axis, Step]:
+    def _steps(self, e: Expression) -> dict[Axis, Growth]:
         if e.op == UNKNOWN:
             raise ValueError("an expression that depends on data does not step")
         if e.op == AXIS:
             axis = e.params["axis"]
-            return self._regular({axis: Step(1, 1) if e.exact else self._opaque(axis)})
+            return self._regular({axis: Growth(1, 1) if e.exact else self._opaque(axis)})
         if e.op in _COMPARISONS:
             return self._comparison(e)
         if e.op in _CHOICES:
@@ -150,29 +150,29 @@ class Progressions:
         found = {axis: self._along(e, axis, [steps.get(axis, STILL) for steps in operands]) for axis in axes}
         return self._settled(e, self._regular(found))
 
-    def _along(self, e: Expression, axis: Axis, steps: Sequence[Step]) -> Step:
+    def _along(self, e: Expression, axis: Axis, steps: Sequence[Growth]) -> Growth:
         rule = growth.RULES.get(e.op)
         result = rule(self.value_in_box, e, steps) if rule is not None and e.exact else None
         if result is not None:
             return result
         if all(step.still for step in steps):
-            return Step(math.lcm(*(step.period for step in steps)), 0)
+            return Growth(math.lcm(*(step.period for step in steps)), 0)
         return self._opaque(axis)
 
-    def _opaque(self, axis: Axis) -> Step:
+    def _opaque(self, axis: Axis) -> Growth:
         """Nothing is known: every index stands for itself."""
-        return Step(max(self._extent(axis), 1), 0)
+        return Growth(max(self._extent(axis), 1), 0)
 
-    def _regular(self, steps: Mapping[Axis, Step]) -> dict[Axis, Step]:
+    def _regular(self, steps: Mapping[Axis, Growth]) -> dict[Axis, Growth]:
         """Without axes of one index, or along which nothing changes, and with periods no longer than the axis."""
         kept = {}
         for axis, step in steps.items():
             extent = self._extent(axis)
             if extent > 1 and not (step.period == 1 and step.still):
-                kept[axis] = step if step.period < extent else Step(extent, 0)
+                kept[axis] = step if step.period < extent else Growth(extent, 0)
         return kept
 
-    def _settled(self, e: Expression, steps: dict[Axis, Step]) -> dict[Axis, Step]:
+    def _settled(self, e: Expression, steps: dict[Axis, Growth]) -> dict[Axis, Growth]:
         """Of a bool that repeats: nothing, if it comes out the same at all points."""
         if not steps or e.dtype != bool or math.prod(s.period for s in steps.values()) > _FEW_POINTS:
             return steps
@@ -185,7 +185,7 @@ class Progressions:
 
     # Comparisons.
 
-    def _comparison(self, e: Expression) -> dict[Axis, Step]:
+    def _comparison(self, e: Expression) -> dict[Axis, Growth]:
         steps = self._difference(*e.operands)
         if all(step.still for step in steps.values()):
             return self._settled(e, steps)
@@ -195,12 +195,12 @@ class Progressions:
         self._split(e.op, a, b, steps)
         return {axis: step if step.still else self._opaque(axis) for axis, step in steps.items()}
 
-    def _difference(self, a: Expression, b: Expression) -> dict[Axis, Step]:
+    def _difference(self, a: Expression, b: Expression) -> dict[Axis, Growth]:
         steps = (self._get(a), self._get(b))
         axes = dict.fromkeys([*steps[0], *steps[1]])
         return self._regular({axis: difference(*(s.get(axis, STILL) for s in steps)) for axis in axes})
 
-    def _is_decided(self, op: str, a: Expression, b: Expression, steps: Steps) -> bool:
+    def _is_decided(self, op: str, a: Expression, b: Expression, steps: Growths) -> bool:
         """Whether a comparison comes out the same for every point of the box, for each element on its own.
 
         A difference that steps takes its extremes at the ends of the axes.
@@ -210,7 +210,7 @@ class Progressions:
         outcomes = _OUTCOMES[op](flat)
         return bool((outcomes == outcomes[:1]).all())
 
-    def _ends(self, steps: Steps) -> Grid:
+    def _ends(self, steps: Growths) -> Grid:
         """The first and last period of each axis."""
         if math.prod(min(2 * step.period, self._extent(axis)) for axis, step in steps.items()) > _MOST_CORNERS:
             raise TooLarge
@@ -218,7 +218,7 @@ class Progressions:
             {axis: _both_ends(r, steps[axis].period if axis in steps else 0) for axis, r in self.box.items()}
         )
 
-    def _split(self, op: str, a: Expression, b: Expression, steps: Steps) -> None:
+    def _split(self, op: str, a: Expression, b: Expression, steps: Growths) -> None:
         """Cuts off the parts of the box in which a comparison is settled; returns if that is of no use."""
         values = points({axis: self.box[axis] for axis in steps}) * math.prod(np.broadcast_shapes(a.shape, b.shape))
         if values <= self.few:
@@ -254,7 +254,7 @@ class Progressions:
         cuts = (indices[:head], indices[head : len(indices) - tail], indices[len(indices) - tail :])
         return [part for part in cuts if len(part)] if 2 * len(cuts[1]) <= len(indices) else []
 
-    def _choice(self, e: Expression, which: Expression, cases: Sequence[Expression]) -> dict[Axis, Step]:
+    def _choice(self, e: Expression, which: Expression, cases: Sequence[Expression]) -> dict[Axis, Growth]:
         """Of `select_n`, and of what can be written so."""
         deciding = self.of(which)
         operands = [self.of(case) for case in cases]
@@ -265,17 +265,17 @@ class Progressions:
             if not deciding:
                 found[axis] = self._chosen(self.first(which), steps)
             elif all(step.still for step in steps):
-                found[axis] = Step(math.lcm(*(s.period for s in (*steps, deciding.get(axis, STILL)))), 0)
+                found[axis] = Growth(math.lcm(*(s.period for s in (*steps, deciding.get(axis, STILL)))), 0)
             else:
                 found[axis] = self._opaque(axis)
         return self._settled(e, self._regular(found))
 
-    def _chosen(self, which: np.ndarray, steps: Sequence[Step]) -> Step:
+    def _chosen(self, which: np.ndarray, steps: Sequence[Growth]) -> Growth:
         taken = [step for k, step in enumerate(steps) if (which == k).any()]
         if len(taken) == 1:
             return taken[0]
         period = math.lcm(*(step.period for step in steps))
-        return Step(period, np.choose(which.astype(np.intp), [step.over(period) for step in steps]))
+        return Growth(period, np.choose(which.astype(np.intp), [step.over(period) for step in steps]))
 
     def value_in_box(self, e: Expression) -> np.ndarray | None:
         """The value of an expression that does not change inside the box, else None."""
@@ -290,7 +290,7 @@ def _both_ends(indices: range, count: int) -> np.ndarray:
     return np.r_[head.start : head.stop, tail.start : tail.stop]
 
 
-def _reach(step: Step, extent: int) -> float:
+def _reach(step: Growth, extent: int) -> float:
     """How far a value gets along an axis."""
     return float(np.abs(np.asarray(step.delta, np.float64)).max(initial=0.0)) * extent / step.period
 

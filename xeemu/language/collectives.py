@@ -65,6 +65,11 @@ class Collective:
         """Work-items in a row that carry it out together, of which the last may be fewer."""
         return self._items if self.level == GROUP else self.chunk or self.sub_group_size
 
+    @property
+    def is_scan(self) -> bool:
+        """Whether it combines each element with those before it."""
+        return self.kind in ("inclusive_scan", "exclusive_scan")
+
     def result_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """A group's reduction or broadcast leaves the private axes only; everything else keeps `shape`."""
         one = self.level == GROUP and self.kind in ("reduce", "broadcast")

@@ -41,21 +41,25 @@ def _allocated_bytes(program: Program, facts: Facts) -> int:
 def is_straight(body: Region, facts: Facts) -> bool:
     """Whether a (sub)program has values that a compiler can fuse, and nothing else.
 
-    It has neither loops nor branches but for what is the same in all groups, gives no old values of atomic operations,
-    updates memories at places that are known, and loads no window that may be out of bounds, of which chunks would be
-    in bounds.
+    It has neither loops nor branches nor scans but for what is the same in all groups, gives no old values of atomic
+    operations, updates memories at places that are known, and loads no window that may be out of bounds, of which
+    chunks would be in bounds.
     """
-    for op in body.ops:
-        if all(_is_common(facts.values[v]) for v in op.results):
-            continue
-        if op.regions or (op.name in ops.ACCESSES and not _is_fused(op, facts)):
-            return False
-    return True
+    return not any(
+        op.regions or _is_scan(op) or (op.name in ops.ACCESSES and not _is_fused(op, facts))
+        for op in body.ops
+        if not all(_is_common(facts.values[v]) for v in op.results)
+    )
 
 
 def _is_common(known: Known) -> bool:
     """Whether groups share a value, or a memory that is not the launch's."""
     return not known.varying and known.space != "global"
+
+
+def _is_scan(op: Op) -> bool:
+    """Whether it combines each element with those before it, which are there at once then."""
+    return ops.of(op).is_scan or (op.name == ops.COLLECTIVE and op.attributes["collective"].is_scan)
 
 
 def _is_fused(op: Op, facts: Facts) -> bool:

@@ -108,32 +108,27 @@ def _updated(
     """The memory after updates, from it, the components of their indices, their values and their masks."""
     ends = np.cumsum(sizes)
     (memory,), *indices, values, masks = (given[end - n : end] for n, end in zip(sizes, ends, strict=True))
-    numbers, left = [v.astype(memory.dtype) for v in values], iter(masks)
-    count, together = len(operations), _beside if steps is not None else _above
-    shape = (*access.shape, count) if steps is not None else (count, *access.shape)
+    numbers, left, count = [v.astype(memory.dtype) for v in values], iter(masks), len(operations)
     if steps is None:
-        index = [_above(each, access.shape) for each in indices]
+        # The axis of the updates is the first: along the last a GPU took 1.5 times as long.
+        axis, shape, operation = 0, (count, *access.shape), ops.COMMUTING.get(operations[0], operations[0])
+        index = [_stacked(each, access.shape, axis) for each in indices]
         numbers = [-v if operation == "sub" else v for v, operation in zip(numbers, operations, strict=False)]
     else:
+        axis, shape, operation = -1, (*access.shape, count), operations[0]
         index = [_spread(i, step, count, shape) for (i,), step in zip(indices, steps, strict=True)]
     each = [next(left) if m else np.bool_(True) for m in masked]
-    where = [together(each * (count // len(each)), access.shape)] if any(masked) else []
-    value = together(numbers, access.shape) if len(numbers) > 1 else numbers[0]
+    where = [_stacked(each * (count // len(each)), access.shape, axis)] if any(masked) else []
+    value = _stacked(numbers, access.shape, axis) if len(numbers) > 1 else numbers[0]
     merged = dataclasses.replace(access, shape=shape, masked=any(masked))
     if plain:
         return primitives.store_p.bind(memory, *index, value, *where, access=merged)
-    operation = operations[0] if steps is not None else ops.COMMUTING[operations[0]]
     return primitives.atomic_p.bind(memory, *index, value, *where, op=operation, fetch=False, access=merged)
 
 
-def _above(each: Sequence[Any], shape: tuple[int, ...]) -> jax.Array:
-    """Arrays one after the other along one more axis, the first: along the last a GPU took 1.5 times as long."""
-    return jnp.stack([jnp.broadcast_to(one, shape) for one in each])
-
-
-def _beside(each: Sequence[Any], shape: tuple[int, ...]) -> jax.Array:
-    """Arrays beside each other along one more axis, the last; compilers put them together faster along the first."""
-    return jnp.moveaxis(jnp.stack([jnp.broadcast_to(one, shape) for one in each]), 0, -1)
+def _stacked(each: Sequence[Any], shape: tuple[int, ...], axis: int) -> jax.Array:
+    """Arrays of a shape along one more axis; compilers put them together faster along the first."""
+    return jnp.moveaxis(jnp.stack([jnp.broadcast_to(one, shape) for one in each]), 0, axis)
 
 
 def _spread(index: jax.Array, step: int, count: int, shape: tuple[int, ...]) -> jax.Array:
@@ -180,28 +175,24 @@ class _Search:
 
     def _row(self, chain: Sequence[Op], facts: Facts) -> _Run | None:
         """The longest run that begins with the first and that one window holds; None if there is none."""
-        first = _address(chain[0], facts)
-        count, steps = 1, None
-        for op, after in itertools.pairwise(chain[:_LONGEST]):
-            apart = _apart(op, after, facts) if first is not None else None
-            if apart is None or steps not in (None, apart):
-                break
-            if not _is_window(chain[0], first, apart, count + 1):
-                break
-            count, steps = count + 1, apart
-        return None if steps is None else _Run(tuple(chain[:count]), steps)
+        first = chain[0]
+        repeated = itertools.takewhile(lambda op: _is_repeated(first, op), chain[:_LONGEST])
+        addresses = list(itertools.takewhile(_is_known, (addressing.foreseen(op, facts) for op in repeated)))
+        apart = [_apart(*pair) for pair in itertools.pairwise(addresses)]
+        if not apart or (steps := apart[0]) is None:
+            return None
+        count = 1 + len(list(itertools.takewhile(lambda each: each == steps, apart)))
+        while not _is_window(first, addresses[0], steps, count):
+            count -= 1
+        return _Run(tuple(chain[:count]), steps) if count > 1 else None
 
     def _joined(self, chain: Sequence[Op], facts: Facts) -> _Run | None:
         """The longest run that begins with the first and of which no order counts; None if there is none."""
-        kind, count = _scattered(chain[0], facts), 1
-        while (
-            kind
-            and count < min(len(chain), _LONGEST)
-            and _scattered(chain[count], facts) == kind
-            and _is_alike(chain[0], chain[count])
-        ):
-            count += 1
-        return _Run(tuple(chain[:count]), None) if count > 1 else None
+        first, kind = chain[0], _scattered(chain[0], facts)
+        run = itertools.takewhile(
+            lambda op: kind is not None and _scattered(op, facts) == kind and _is_alike(first, op), chain[:_LONGEST]
+        )
+        return _Run(updates, None) if len(updates := tuple(run)) > 1 else None
 
 
 def _alone(op: Op, region: Region) -> Value | None:
@@ -227,36 +218,37 @@ def _is_alike(op: Op, other: Op) -> bool:
     return one == another and [i.dtype for i in ops.indices(op)] == [i.dtype for i in ops.indices(other)]
 
 
-def _address(op: Op, facts: Facts) -> Address | None:
-    """Where an update lies, if that is known but for its group, and within bounds."""
-    address = addressing.foreseen(op, facts)
+def _is_repeated(op: Op, other: Op) -> bool:
+    """Whether two updates do the same for the same work-items, perhaps elsewhere and with other values."""
+    same = op.name == other.name and ops.operation(op) == ops.operation(other)
+    return same and op.attributes["access"] == other.attributes["access"] and ops.mask(op) is ops.mask(other)
+
+
+def _is_known(address: Address) -> bool:
+    """Whether it is known where an update lies, but for its group, and that it is within bounds."""
     known = address.proved and address.form is not None and not address.form.based
-    return address if known and address.elements.count else None
+    return known and address.elements.count > 0
 
 
-def _apart(op: Op, after: Op, facts: Facts) -> tuple[int, ...] | None:
-    """How much further one of two updates begins along each dimension, if they are alike but for that."""
-    first, second = (_address(each, facts) for each in (op, after))
-    if first is None or second is None or op.name != after.name or ops.operation(op) != ops.operation(after):
-        return None
-    if op.attributes["access"] != after.attributes["access"] or ops.mask(op) is not ops.mask(after):
-        return None
+def _apart(one: Address, other: Address) -> tuple[int, ...] | None:
+    """How much further the other of two places begins along each dimension, if that is all they differ in."""
     found = []
-    for one, other in zip(first.components, second.components, strict=True):
-        further = set((other.form.pattern - one.form.pattern).tolist())
-        if one.form.steps != other.form.steps or len(further) > 1:
+    for a, b in zip(one.components, other.components, strict=True):
+        further = set((b.form.pattern - a.form.pattern).tolist())
+        if a.form.steps != b.form.steps or len(further) > 1:
             return None
         found.append(further.pop())
     return tuple(found)
 
 
-def _is_window(op: Op, address: Address | None, steps: Sequence[int], count: int) -> bool:
+def _is_window(op: Op, address: Address, steps: Sequence[int], count: int) -> bool:
     """Whether a window holds so many updates; of plain stores those of a work-item, between those of the others.
 
     A store that leaves no gap between work-items is a copy, best made alone.
     """
-    assert address is not None
     assert address.form is not None
+    if count == 1:
+        return True
     pattern = address.form.pattern
     step = sum(s * n for s, n in zip(steps, lattices.strides(address.shape), strict=True))
     if op.name == ops.STORE and pattern.size > 1 and abs(step) * (count - 1) >= int(np.abs(np.diff(pattern)).min()):

@@ -17,7 +17,7 @@ from xeemu.knowledge.access_tree import AccessTree, Node, Operation
 from xeemu.knowledge.analysis import Facts, Known
 from xeemu.knowledge.budget import Budget, BudgetedGrid
 from xeemu.knowledge.expressions import Axis, Expression, TooLarge
-from xeemu.knowledge.growth import Step
+from xeemu.knowledge.growth import STILL, Growth
 from xeemu.knowledge.periodicity import Box, Progressions
 from xeemu.language.linearity import Allocation
 from xeemu.language.program import Program
@@ -214,7 +214,7 @@ class _Search:
         if not whole or any(axis in inside.of(e) for e in alike for axis in self.groups):
             return None
         moving = inside.of(there)
-        steps = [_regular(moving.get(axis, Step(1, 0))) for axis in self.groups]
+        steps = [_regular(moving.get(axis, STILL)) for axis in self.groups]
         return None if None in steps else tuple(s for s in steps if s is not None)
 
     def _lanes(self, store: Operation, box: Box, known: Sequence[Expression]) -> list[np.ndarray]:
@@ -251,7 +251,7 @@ def _common(a: range, b: range) -> range:
     return range(max(a.start, b.start), min(a.stop, b.stop))
 
 
-def _regular(step: Step) -> int | None:
+def _regular(step: Growth) -> int | None:
     """The growth from an index to the next, if it is the same for all elements."""
     growth = np.unique(step.delta)
     return int(growth[0]) if step.period == 1 and len(growth) == 1 else None
