@@ -1,5 +1,7 @@
 """What is known of the operations of a program; one that is not in the table is an error, which names it."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from xeemu.errors import KernelError
@@ -60,6 +62,13 @@ def unhandled(op: Op, who: str) -> NotImplementedError:
 def without_rule(name: str, who: str) -> NotImplementedError:
     """The error of a consumer that has no rule for an operation of that name."""
     return NotImplementedError(f"{who} has no rule for the operation {name} (xeemu/ir/table.py)")
+
+
+def unconverted(value: Value, made: Mapping[Value, Op]) -> Value:
+    """What a value is before JAX makes a weak type of its dtype a strong one; `made` as `Region.made`."""
+    op = made.get(value)
+    same = op is not None and op.name == "convert_element_type" and op.operands[0].dtype == value.dtype
+    return op.operands[0] if op is not None and same else value
 
 
 # --- Accesses ---

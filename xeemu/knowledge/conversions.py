@@ -27,14 +27,13 @@ def check(program: Program, facts: Facts) -> None:
     inputs = [v.dtype.itemsize == _WIDE and not v.weak_type for v in program.body.inputs]
     memories = zip(program.arguments, program.body.inputs, strict=True)
     names = {facts.values[v]: memory.name for memory, v in memories if memory}
-    _Check(program, names).body(program.body, facts, inputs)
+    _Check(names).body(program.body, facts, inputs)
 
 
 class _Check:
     """Follows which 64-bit values carry 64-bit data; values of 32 bits and less never do."""
 
-    def __init__(self, program: Program, names: dict[Known, str]):
-        self._program = program
+    def __init__(self, names: dict[Known, str]):
         self._names = names  # of memories, all versions of which share one `Known`
 
     def body(self, body: Region, facts: Facts, inputs: list[bool]) -> list[bool]:

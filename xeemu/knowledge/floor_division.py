@@ -7,7 +7,7 @@ number is 0, it is the remainder that says so.
 import dataclasses
 from collections.abc import Callable, Mapping
 
-from xeemu.ir import control
+from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge.intervals import Interval
 
@@ -56,13 +56,11 @@ class _Floor:
         """Whether some values are the same as others, two each."""
         return len(values) == 2 and all(
             a is b or (isinstance(a, Constant) and isinstance(b, Constant) and a.array == b.array)
-            for a, b in zip(map(self._itself, values), map(self._itself, others), strict=True)
+            for a, b in zip(*(self._unconverted(each) for each in (values, others)), strict=True)
         )
 
-    def _itself(self, value: Value) -> Value:
-        """A value before it was converted to the dtype that it had."""
-        operands = self._operands(value, "convert_element_type")
-        return operands[0] if operands and operands[0].dtype == value.dtype else value
+    def _unconverted(self, values: list[Value]) -> list[Value]:
+        return [ops.unconverted(value, self.made) for value in values]
 
     def _where(self, value: Value) -> list[Value] | None:
         """The operands of a choice that is a subprogram of its own, in the order of `select_n`."""

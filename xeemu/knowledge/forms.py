@@ -236,11 +236,8 @@ def _converted(op: Op, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
     dtype, form = op.results[0].dtype, forms[0]
     if dtype.kind == "b":
         return None
-    if not form.based:
-        return form, lambda bases: None
-    widens = op.operands[0].dtype.itemsize < dtype.itemsize
-    moved = dataclasses.replace(form, pattern=form.pattern - _origin(form)) if widens else form
-    return moved, lambda bases: converted(form, bases[0], dtype)
+    before = op.operands[0].dtype if form.based else None
+    return widened(form, before, dtype), lambda bases: converted(form, bases[0], dtype)
 
 
 def iota(op: Op, dimensions: int) -> Form | None:

@@ -222,12 +222,9 @@ def _in_box(
     budget.spend(1 + count / _INSTANCES_OF_A_UNIT)
     if not all(map(len, points.values())) or not len(items):
         return None
-    grid, positions = Grid(points), symbolic_addresses.chosen(operation)
-    shape = operation.access.shape
-    taken = symbolic_addresses.flat(grid, mask, shape, positions)
-    for condition in conditions:
-        taken = taken & symbolic_addresses.flat(grid, condition, (), np.arange(1))
-    element = symbolic_addresses.flat(grid, index, shape, positions)
+    grid = Grid(points)
+    taken = symbolic_addresses.taken_at(operation, grid, mask, conditions)
+    element = symbolic_addresses.flat(grid, index, operation.access.shape, symbolic_addresses.chosen(operation))
     counts = [clock.at(points).reshape(-1, 1) for clock in clocks]
     lead = (len(number), len(items))
     taken, element, group, item, *counts = (

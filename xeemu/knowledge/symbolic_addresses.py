@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -80,9 +81,15 @@ def elements(operation: Operation, grid: Grid, index: Expression, mask: Expressi
       mask: which lanes take part.
     """
     shape, positions = operation.access.shape, chosen(operation)
-    taken = flat(grid, mask, shape, positions)
-    for condition in operation.node.conditions:
-        taken = taken & flat(grid, condition, (), np.arange(1))
-    places = flat(grid, index, shape, positions)
-    places, taken = np.broadcast_arrays(places, taken)
+    places, taken = np.broadcast_arrays(
+        flat(grid, index, shape, positions), taken_at(operation, grid, mask, operation.node.conditions)
+    )
     return places[taken]
+
+
+def taken_at(operation: Operation, grid: Grid, mask: Expression, conditions: Sequence[Expression]) -> np.ndarray:
+    """`[points, n or 1]` which of the elements that its mask may leave an access takes at the points of a grid."""
+    taken = flat(grid, mask, operation.access.shape, chosen(operation))
+    for condition in conditions:
+        taken = taken & flat(grid, condition, (), np.arange(1))
+    return taken

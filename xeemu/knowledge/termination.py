@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from xeemu.ir import control
+from xeemu.ir import control, ops
 from xeemu.ir.control import While
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import analysis, induction
@@ -119,16 +119,9 @@ def _tests(predicate: Region, result: Value) -> Iterator[Op]:
         yield op
 
 
-def _unconverted(predicate: Region, value: Value) -> Value:
-    """What an operand is before JAX makes a weak type a strong one."""
-    op = predicate.made.get(value)
-    same = op is not None and op.name == "convert_element_type" and op.operands[0].dtype == value.dtype
-    return op.operands[0] if op is not None and same else value
-
-
 def _counts(loop: While, test: Op) -> bool:
     """Whether a comparison is of a counter with a bound that it reaches."""
-    one, other = (_unconverted(loop.predicate, value) for value in test.operands)
+    one, other = (ops.unconverted(value, loop.predicate.made) for value in test.operands)
     name = test.name
     return _reaches(loop, name, one, other) or _reaches(loop, _TURNED[name], other, one)
 

@@ -24,7 +24,7 @@ class Counting(Observer):
       state: the number of the loop that was given up first, from 1, or 0.
     """
 
-    def __init__(self, limits: IterationLimits, chunk: Chunk, state: jax.Array):
+    def __init__(self, limits: IterationLimits, chunk: EmittedChunk, state: jax.Array):
         self.limits, self.state = limits, state
 
     def goes_on(self) -> jax.Array | None:

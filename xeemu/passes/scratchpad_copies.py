@@ -229,10 +229,9 @@ class _Search:
         if count > _MOST_VALUES:
             raise TooLarge
         grid = BudgetedGrid(points)
-        mask, *others = np.broadcast_arrays(*(symbolic_addresses.flat(grid, e, shape, positions) for e in known))
-        for condition in store.node.conditions:
-            mask = mask & symbolic_addresses.flat(grid, condition, (), np.arange(1))
-        return [values.reshape(-1) for values in (mask, *others)]
+        mask = symbolic_addresses.taken_at(store, grid, known[0], store.node.conditions)
+        others = (symbolic_addresses.flat(grid, e, shape, positions) for e in known[1:])
+        return [values.reshape(-1) for values in np.broadcast_arrays(mask, *others)]
 
 
 def _is_plain(access: Operation) -> bool:
