@@ -1,7 +1,7 @@
 """Loops that store to memories and update them, drawn at random, agree with a scalar program in every order.
 
 How a loop is emitted depends on where its iterations go: windows of several iterations, updates found by blocks,
-lattices, scatters. Here places are any linear function of the loop's counter, the work-item and the group.
+strided_patterns, scatters. Here places are any linear function of the loop's counter, the work-item and the group.
 """
 
 import dataclasses

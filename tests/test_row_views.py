@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xeemu.emission import rectangles
-from xeemu.knowledge import lattices
-from xeemu.knowledge.lattices import Lattice, StridedAxis
+from xeemu.knowledge import strided_patterns
+from xeemu.knowledge.strided_patterns import StridedAxis, StridedPattern
 from xeemu.planning import row_views
 
 AXES = st.lists(
@@ -16,11 +16,11 @@ AXES = st.lists(
 )
 
 
-def addresses(lattice):
+def addresses(strided):
     """`[*extents]`, in the order in which a memory has them, from the least one."""
     pattern = np.zeros((), np.int64)
-    for k in lattice.moving:
-        pattern = np.add.outer(pattern, np.arange(lattice.axes[k].size) * abs(lattice.axes[k].stride))
+    for k in strided.moving:
+        pattern = np.add.outer(pattern, np.arange(strided.axes[k].size) * abs(strided.axes[k].stride))
     return pattern
 
 
@@ -39,12 +39,12 @@ def check(rectangle, start, data, where):
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(AXES, st.integers(0, 30), st.sampled_from([0, 1, 2, 6, 8, 24, 48]), st.sampled_from([48, 96, 100, 144]))
 def test_elements_are_those_of_numpy_at_every_start(axes, offset, unit, length):
-    lattice = Lattice(tuple(axes))
-    if not lattice.apart:
+    strided = StridedPattern(tuple(axes))
+    if not strided.apart:
         return
-    where = addresses(lattice)
-    for start in range(offset, length - lattice.span + 1, unit or length):
-        sliced, scattered = (row_views.of_rows(lattice, offset, unit, length, how) for how in (True, False))
+    where = addresses(strided)
+    for start in range(offset, length - strided.span + 1, unit or length):
+        sliced, scattered = (row_views.of_rows(strided, offset, unit, length, how) for how in (True, False))
         assert (sliced is None) == (scattered is None)
         if sliced is None:
             return
@@ -53,7 +53,7 @@ def test_elements_are_those_of_numpy_at_every_start(axes, offset, unit, length):
 
 
 def test_rows_of_a_matrix():
-    tile = lattices.of_pattern(np.add.outer(np.arange(4) * 48, np.arange(16)).reshape(-1))
+    tile = strided_patterns.of_pattern(np.add.outer(np.arange(4) * 48, np.arange(16)).reshape(-1))
     step = 16  # tiles lie side by side
     rectangle = row_views.of_rows(tile, 0, step, 10 * 48, True)
     assert (rectangle.shape, rectangle.sizes) == ((10, 48), (4, 16))
@@ -61,14 +61,14 @@ def test_rows_of_a_matrix():
 
 
 def test_none_where_a_row_may_be_left():
-    tile = lattices.of_pattern(np.add.outer(np.arange(4) * 48, np.arange(16)).reshape(-1))
+    tile = strided_patterns.of_pattern(np.add.outer(np.arange(4) * 48, np.arange(16)).reshape(-1))
     assert row_views.of_rows(tile, 0, 8, 10 * 48, True) is None
     assert row_views.of_rows(tile, 4, 16, 10 * 48, True) is None
     assert row_views.of_rows(tile, 0, 16, 10 * 48 + 1, True) is None
 
 
 def test_a_flat_rectangle_is_dense():
-    line, strided = Lattice((StridedAxis(8, 1),)), Lattice((StridedAxis(4, 2),))
+    line, strided = StridedPattern((StridedAxis(8, 1),)), StridedPattern((StridedAxis(4, 2),))
     data = np.arange(3 * 20, dtype=np.int32).reshape(3, 20)
     where = np.arange(3)[:, None] * 20 + 5 + np.arange(8)
     rectangle, starts = row_views.flat(line, data.shape, (3,)), (jnp.int32(0), jnp.int32(5))

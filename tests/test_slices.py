@@ -1,4 +1,4 @@
-"""Accesses whose addresses form a lattice: the results of NumPy, and neither gathers nor scatters."""
+"""Accesses whose addresses form a strided pattern: the results of NumPy, and neither gathers nor scatters."""
 
 import functools
 import itertools
@@ -42,7 +42,7 @@ def launched(kernel, nd_range, *arguments):
     ],
     ids=["strided", "reversed", "shared", "interleaved", "remainder", "one for the group"],
 )
-def test_loads_of_lattices(index):
+def test_loads_of_patterns(index):
     @xe.kernel
     def kernel(wg, data, out):
         return out.at[wg.global_id()].set(data[index(wg)])
@@ -110,7 +110,7 @@ def test_stores_of_one_value_to_one_element():
     ("op", "ufunc"), [("add", np.add), ("sub", np.subtract), ("min", np.minimum), ("max", np.maximum)]
 )
 @pytest.mark.parametrize("place", ["one", "row", "own", "backwards"])
-def test_atomic_updates_of_lattices(op, ufunc, place, dtype):
+def test_atomic_updates_of_patterns(op, ufunc, place, dtype):
     """All work-items update one element, groups the same row, each its own, or the same from the end."""
 
     @xe.kernel

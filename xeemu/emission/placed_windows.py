@@ -14,7 +14,7 @@ from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.positions import Located
 from xeemu.emission.rectangles import Starts
 from xeemu.emission.values import Groupwise
-from xeemu.knowledge import lattices
+from xeemu.knowledge import strided_slices
 from xeemu.language import collectives
 from xeemu.planning.strided_windows import StridedWindow
 
@@ -35,16 +35,16 @@ class PlacedWindow:
 
     def read(self, data: jax.Array, in_line: bool = False) -> Groupwise:
         """`[own groups, n]` elements; along a line of the memory, or as compilers do best."""
-        window, lattice = self.window, self.window.lattice
+        window, strided = self.window, self.window.strided
         # Every n-th element of a line is read faster as such than as a column of rows.
-        is_line = in_line or (len(lattice.runs) == 1 and lattice.runs[0].stride > 1)
+        is_line = in_line or (len(strided.runs) == 1 and strided.runs[0].stride > 1)
         if window.rectangle is None or (window.axis is not None and is_line):
             return self.within(self.around(data), 0)
         return self.of_rectangle(rectangles.read(window.rectangle, data, self.corner))
 
     def of_rectangle(self, values: jax.Array) -> Groupwise:
         """`[own groups, n]` elements from the values of its rectangle."""
-        return self._of_groups(lattices.arranged(values, self.window.lattice, self._sizes))
+        return self._of_groups(strided_slices.arranged(values, self.window.strided, self._sizes))
 
     def around(self, data: jax.Array, before: int = 0, beyond: int = 0) -> jax.Array:
         """A line of the memory with the window, and with elements around it.
@@ -67,13 +67,13 @@ class PlacedWindow:
         assert axis is not None
         whole = around.shape == window.sizes
         line = around if whole else lax.slice_in_dim(around, first, first + window.sizes[axis], axis=axis)
-        line = line.reshape(*window.before, window.lattice.span)
-        return self._of_groups(lattices.elements(line, window.lattice, self._sizes))
+        line = line.reshape(*window.before, window.strided.span)
+        return self._of_groups(strided_slices.elements(line, window.strided, self._sizes))
 
     @property
     def _sizes(self) -> tuple[int, ...]:
-        """The sizes of the lattice's axes, 1 for those of groups that share elements."""
-        axes, groups = self.window.lattice.axes, self.window.axes_of_groups
+        """The sizes of the pattern's axes, 1 for those of groups that share elements."""
+        axes, groups = self.window.strided.axes, self.window.axes_of_groups
         return tuple(1 if k < groups and not axis.stride else axis.size for k, axis in enumerate(axes))
 
     def _of_groups(self, found: jax.Array) -> Groupwise:
@@ -92,9 +92,9 @@ class PlacedWindow:
         window, rectangle = self.window, self.window.rectangle
         assert rectangle is not None
         last = tuple(-1 if k in window.repeated else slice(None) for k in range(len(window.axes)))
-        new = lattices.window(self._laid_out(values)[last], window.lattice)
+        new = strided_slices.window(self._laid_out(values)[last], window.strided)
         if mask is not None:
-            kept = lattices.window(self._laid_out(mask), window.lattice)
+            kept = strided_slices.window(self._laid_out(mask), window.strided)
             new = jnp.where(kept, new, rectangles.read(rectangle, data, self.corner))
         return rectangles.written(rectangle, data, new, self.corner)
 
@@ -111,7 +111,7 @@ class PlacedWindow:
         neutral = collectives.identity(within, data.dtype)
         taking_part = values if mask is None else jnp.where(mask, values, neutral)
         reduced = reductions.reduced(self._laid_out(taking_part), within, window.repeated, target)
-        total = lattices.window(reduced, window.lattice)
+        total = strided_slices.window(reduced, window.strided)
         old = rectangles.read(rectangle, data, self.corner)
         new = ordered_atomics.COMBINE[op](old, total)
         if within == "add":

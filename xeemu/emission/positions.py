@@ -17,7 +17,7 @@ from xeemu.emission import fusion_barriers
 from xeemu.emission.buffers import Buffer
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.values import Emitted, materialise
-from xeemu.knowledge import addressing, forms, lattices
+from xeemu.knowledge import addressing, forms, strided_patterns, strided_slices
 from xeemu.knowledge.addressing import Address, Elements, Index
 from xeemu.knowledge.forms import Form
 from xeemu.language.primitives import Access
@@ -220,7 +220,7 @@ def locate(buffer: Buffer, indices: Sequence[Emitted], where: Lanes, chunk: Emit
 def _find(known: Address, indices: Sequence[Emitted], chunk: EmittedChunk) -> Found:
     """The linear index, and whether it is within bounds where that is not proved."""
     inside, index, dtype = None, jnp.zeros((1, 1), known.dtype), known.dtype
-    each = zip(indices, known.safe, lattices.strides(known.shape), known.shape, strict=True)
+    each = zip(indices, known.safe, strided_patterns.strides(known.shape), known.shape, strict=True)
     for component, safe, stride, size in each:
         array = of_elements(component, known.elements, chunk)
         if not safe:
@@ -241,7 +241,7 @@ def _linear_base(bases: Sequence[jax.Array | None], shape: Sequence[int]) -> jax
     """The base of a linear index from those of its components, or None."""
     terms = [
         base if n == 1 else lax.mul(base, forms.wrapped(n, base.dtype))
-        for base, n in zip(bases, lattices.strides(shape), strict=False)
+        for base, n in zip(bases, strided_patterns.strides(shape), strict=False)
         if base is not None
     ]
     return functools.reduce(lax.add, terms) if terms else None
@@ -306,24 +306,4 @@ def columns(array: jax.Array, chosen: np.ndarray) -> jax.Array:
 
 def sliced(array: jax.Array, chosen: np.ndarray) -> jax.Array | None:
     """The same, if they are a slice of the array or of its rows laid flat; else None."""
-    if not lattices.is_sliced(array.shape[1:], chosen):
-        return None
-    box = _box(array, lattices.places_in(array.shape[1:], chosen))
-    lattice = lattices.of_pattern(chosen)
-    if box is not None or lattice is None:
-        return box
-    first = int(chosen[0]) + lattice.least
-    line = array.reshape(array.shape[0], -1)[:, first : first + lattice.span]
-    return lattices.elements(line, lattice).reshape(-1, len(chosen))
-
-
-def _box(array: jax.Array, places: np.ndarray) -> jax.Array | None:
-    """`[G or 1, n]`: what a `[G or 1, *shape]` array has at some places, `[n, dimensions]`; None if they are no box."""
-    components = lattices.of_places(places)
-    lattice = lattices.of_box(components) if components else None
-    if components is None or lattice is None:
-        return None
-    first = [int(place) + component.least for place, component in zip(places[0], components, strict=True)]
-    last = [place + component.span for place, component in zip(first, components, strict=True)]
-    window = lax.slice(array, [0, *first], [array.shape[0], *last]).reshape(-1, *lattice.extents)
-    return lattices.arranged(window, lattice).reshape(-1, len(places))
+    return strided_slices.sliced(array, chosen, 1, chosen.shape) if len(chosen) else None

@@ -17,8 +17,8 @@ import jax.numpy as jnp
 from xeemu.emission import fusion_barriers
 from xeemu.ir import evaluation, inlining, ops
 from xeemu.ir.program import Constant, Op, Region, Value
-from xeemu.knowledge import lattices
-from xeemu.knowledge.lattices import Lattice, StridedAxis
+from xeemu.knowledge import strided_patterns, strided_slices
+from xeemu.knowledge.strided_patterns import StridedAxis, StridedPattern
 from xeemu.language import importing
 
 # What keeps the order of the elements, if it keeps all of them or there is a single one.
@@ -66,8 +66,8 @@ class _Transposed:
         if self.in_order:
             return self.source.reshape(self.shape)
         source = fusion_barriers.settled(self.source) if self.fused else self.source
-        lattice = Lattice(self.axes)
-        return lattices.arranged(source.reshape(lattice.extents), lattice).reshape(self.shape)
+        strided = StridedPattern(self.axes)
+        return strided_slices.arranged(source.reshape(strided.extents), strided).reshape(self.shape)
 
     def reshaped(self, shape: tuple[int, ...]) -> "_Transposed":
         return dataclasses.replace(self, shape=shape)
@@ -81,7 +81,7 @@ class _Transposed:
         if own is None:
             return _as_it_is(self.array).transposed(order)
         return dataclasses.replace(
-            self, axes=tuple(lattices.joined(axis for k in order for axis in own[k])), shape=shape
+            self, axes=tuple(strided_patterns.joined(axis for k in order for axis in own[k])), shape=shape
         )
 
 

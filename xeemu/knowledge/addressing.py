@@ -12,7 +12,7 @@ import numpy as np
 
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op
-from xeemu.knowledge import forms, intervals, lattices
+from xeemu.knowledge import forms, intervals, strided_patterns
 from xeemu.knowledge.analysis import Facts, Known
 from xeemu.knowledge.forms import Form
 from xeemu.knowledge.intervals import Interval
@@ -215,7 +215,7 @@ def _linear(components: Sequence[Component], shape: Sequence[int]) -> Form:
     """The linear index of some elements of a memory, `[n]`; its base is the sum of theirs, each times its stride."""
     first = components[0].form
     pattern, steps = np.zeros_like(first.pattern), np.zeros(len(first.steps), np.int64)
-    for component, stride in zip(components, lattices.strides(shape), strict=True):
+    for component, stride in zip(components, strided_patterns.strides(shape), strict=True):
         pattern = pattern + component.form.pattern * stride
         steps = steps + np.asarray(component.form.steps, np.int64) * stride
     return Form(first.based, tuple(steps.tolist()), pattern)
@@ -231,7 +231,7 @@ def _is_safe(known: Known, elements: Elements, size: int) -> bool:
 
 def _interval(shape: Sequence[int], indices: Sequence[Index]) -> Interval | None:
     least = most = 0
-    for index, stride, size in zip(indices, lattices.strides(shape), shape, strict=True):
+    for index, stride, size in zip(indices, strided_patterns.strides(shape), shape, strict=True):
         if index.known.interval is None:
             return None
         low, high = max(index.known.interval[0], 0), min(index.known.interval[1], size - 1)

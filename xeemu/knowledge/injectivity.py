@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from xeemu.knowledge import lattices
+from xeemu.knowledge import strided_patterns
 from xeemu.knowledge.addressing import Address
-from xeemu.knowledge.lattices import StridedAxis
+from xeemu.knowledge.strided_patterns import StridedAxis
 from xeemu.language.geometry import Geometry
 
 
@@ -21,19 +21,19 @@ def distinct(address: Address, space: str, geometry: Geometry, groups: int) -> b
 
 
 def of_groups(pattern: np.ndarray, steps: tuple[int, ...], geometry: Geometry) -> bool:
-    """Whether all elements of all groups are different, where those of a group form a lattice.
+    """Whether all elements of all groups are different, where those of a group form a strided.
 
     Args:
       pattern: `[n]` the elements of a group.
       steps: what one more group in each dimension adds to them.
       geometry: the groups.
     """
-    lattice = lattices.of_pattern(pattern)
-    if lattice is None:
+    strided = strided_patterns.of_pattern(pattern)
+    if strided is None:
         return False
     for step, count in zip(steps, geometry.group_range, strict=True):
-        lattice = lattice.along(StridedAxis(count, step))
-    return lattice.apart and lattice.distinct == lattice.count
+        strided = strided.along(StridedAxis(count, step))
+    return strided.apart and strided.distinct == strided.count
 
 
 def _of_items(address: Address, geometry: Geometry) -> bool:

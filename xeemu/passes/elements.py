@@ -8,9 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.knowledge import lattices
+from xeemu.knowledge import strided_patterns, strided_slices
 from xeemu.knowledge.addressing import Elements
-from xeemu.knowledge.lattices import Lattice
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,37 +100,18 @@ def padded(x: jax.Array, chosen: Lanes, fill: jax.Array) -> jax.Array:
 
 def is_sliced(chosen: Lanes) -> bool:
     """Whether elements are a slice of an array of the shape, or of it laid flat."""
-    if not chosen.chosen:
-        return chosen.chosen is None
-    components, lattice = _lattices(chosen.shape, np.asarray(chosen.chosen))
-    return bool(components and lattices.of_box(components)) or (lattice is not None and lattice.apart)
+    return chosen.chosen is None or strided_patterns.is_sliced(chosen.shape, np.asarray(chosen.chosen))
 
 
 def _sliced(x: jax.Array, places: np.ndarray, shape: tuple[int, ...]) -> jax.Array | None:
     """Elements of an array by their flat positions, as a slice of it or of it laid flat; None if they are none."""
-    components, lattice = _lattices(x.shape, places)
-    box = lattices.of_box(components) if components else None
-    if components and box is not None:
-        corner = np.unravel_index(places[0], x.shape)
-        first = [int(place) + component.least for place, component in zip(corner, components, strict=True)]
-        last = [place + component.span for place, component in zip(first, components, strict=True)]
-        found = x[tuple(map(slice, first, last))]
-        if _repeats(np.arange(x.size).reshape(x.shape)[tuple(map(slice, first, last))], places, shape):
-            return jnp.broadcast_to(found, shape)
-        return lattices.arranged(found.reshape(box.extents), box).reshape(shape)
-    if lattice is None or not lattice.apart:
-        return None
-    start = int(places[0]) + lattice.least
-    return lattices.elements(x.reshape(-1)[start : start + lattice.span], lattice).reshape(shape)
+    box = strided_patterns.in_box(x.shape, places)
+    if box is not None and _repeats(np.arange(x.size).reshape(x.shape)[box[1]], places, shape):
+        return jnp.broadcast_to(x[box[1]], shape)
+    return strided_slices.sliced(x, places, 0, shape)
 
 
 def _repeats(box: np.ndarray, places: np.ndarray, shape: tuple[int, ...]) -> bool:
     """Whether elements in a shape are a box of an array as it is, repeated along axes of size 1."""
     fits = box.ndim == len(shape) and all(n in (1, size) for n, size in zip(box.shape, shape, strict=True))
     return fits and np.array_equal(np.broadcast_to(box, shape).reshape(-1), places)
-
-
-def _lattices(shape: tuple[int, ...], places: np.ndarray) -> tuple[list[Lattice] | None, Lattice | None]:
-    """Places in an array by component and laid flat, as lattices; None if they are none."""
-    each = np.stack(np.unravel_index(places, shape), axis=1) if shape else places[:, None]
-    return lattices.of_places(each), lattices.of_pattern(places)

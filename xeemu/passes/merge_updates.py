@@ -19,10 +19,10 @@ from xeemu.devices.target import Target
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.ir.rewriting import Rewriter, rewritten
-from xeemu.knowledge import addressing, lattices
+from xeemu.knowledge import addressing, strided_patterns
 from xeemu.knowledge.addressing import Address
 from xeemu.knowledge.analysis import Facts
-from xeemu.knowledge.lattices import StridedAxis
+from xeemu.knowledge.strided_patterns import StridedAxis
 from xeemu.language import primitives
 from xeemu.language.primitives import Access
 from xeemu.language.program import Program
@@ -250,9 +250,9 @@ def _is_window(op: Op, address: Address, steps: Sequence[int], count: int) -> bo
     if count == 1:
         return True
     pattern = address.form.pattern
-    step = sum(s * n for s, n in zip(steps, lattices.strides(address.shape), strict=True))
+    step = sum(s * n for s, n in zip(steps, strided_patterns.strides(address.shape), strict=True))
     if op.name == ops.STORE and pattern.size > 1 and abs(step) * (count - 1) >= int(np.abs(np.diff(pattern)).min()):
         return False
-    lattice = lattices.of_pattern(pattern)
+    strided = strided_patterns.of_pattern(pattern)
     writes = ops.operation(op) == "store"
-    return lattice is not None and (step != 0 or not writes) and lattice.along(StridedAxis(count, step)).apart
+    return strided is not None and (step != 0 or not writes) and strided.along(StridedAxis(count, step)).apart

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from xeemu.ir import ops
-from xeemu.knowledge import lattices
+from xeemu.knowledge import strided_patterns
 from xeemu.language.memory import poison
 from xeemu.planning import boundary_windows, haloed_tiles, periodic_gathers, strided_windows
 from xeemu.planning.boundary_windows import BoundaryRectangle
@@ -203,13 +203,13 @@ def of_store(reference: Reference, chunk: Chunk, scattered: bool = False) -> Sto
 
 
 def _once_each(reference: Reference) -> np.ndarray | None:
-    """Of the elements of a group that share an address the first, where the addresses are no lattice; None for all."""
+    """Of the elements of a group that share an address the first, where the addresses are not strided; None for all."""
     address = reference.address
     if reference.storage.space == "private" or reference.masked or not address.proved or address.form is None:
         return None
     pattern = address.form.pattern
     _, first = np.unique(pattern, return_index=True)
-    return None if len(first) == len(pattern) or lattices.of_pattern(pattern) else np.sort(first)
+    return None if len(first) == len(pattern) or strided_patterns.of_pattern(pattern) else np.sort(first)
 
 
 def _stored_window(reference: Reference, chunk: Chunk) -> StridedWindow | None:

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from xeemu.knowledge import lattices
+from xeemu.knowledge import strided_patterns
 from xeemu.knowledge.addressing import Component
 from xeemu.knowledge.intervals import Interval
-from xeemu.knowledge.lattices import Lattice, StridedAxis
+from xeemu.knowledge.strided_patterns import StridedAxis, StridedPattern
 from xeemu.planning.chunk import Chunk
 from xeemu.planning.references import Reference
 from xeemu.planning.row_views import Rectangle
@@ -48,7 +48,7 @@ class BoundaryRectangle(Rectangle):
         return tuple(map(min, self.sizes, self.shape))
 
 
-Box = tuple[Lattice, Rectangle, tuple[int, ...]]
+Box = tuple[StridedPattern, Rectangle, tuple[int, ...]]
 """The elements of a reference within a rectangle, that, and how much further it begins than the first element."""
 
 
@@ -57,8 +57,8 @@ def inside(reference: Reference, chunk: Chunk) -> Box | None:
     found = _box(reference, chunk)
     if found is None:
         return None
-    lattice, sizes, further = found
-    return lattice, Rectangle(sizes, reference.storage.held_shape, lattice.extents, True), further
+    strided, sizes, further = found
+    return strided, Rectangle(sizes, reference.storage.held_shape, strided.extents, True), further
 
 
 def of_reference(reference: Reference, chunk: Chunk, missing: Any) -> Box | None:
@@ -72,12 +72,12 @@ def of_reference(reference: Reference, chunk: Chunk, missing: Any) -> Box | None
     found = _box(reference, chunk)
     if found is None:
         return None
-    lattice, sizes, further = found
+    strided, sizes, further = found
     margins = margins_of(reference, sizes)
     if margins is None:
         return None
     branches, shape = chunk.target.skips_branches, reference.storage.held_shape
-    return lattice, BoundaryRectangle(sizes, shape, lattice.extents, True, margins, missing, branches), further
+    return strided, BoundaryRectangle(sizes, shape, strided.extents, True, margins, missing, branches), further
 
 
 def may_be(reference: Reference) -> bool:
@@ -99,26 +99,26 @@ def margins_of(reference: Reference, sizes: Sequence[int]) -> tuple[tuple[int, i
     return _margins(bounds, reference.storage.shape, sizes)
 
 
-def _box(reference: Reference, chunk: Chunk) -> tuple[Lattice, tuple[int, ...], tuple[int, ...]] | None:
+def _box(reference: Reference, chunk: Chunk) -> tuple[StridedPattern, tuple[int, ...], tuple[int, ...]] | None:
     """The elements of a reference in a rectangle, its sizes, and how much further it begins; None if it has none."""
     axes = _axes(reference, chunk) if may_be(reference) else None
-    lattice = lattices.of_box(axes) if axes else None
-    if axes is None or lattice is None:
+    strided = strided_patterns.of_box(axes) if axes else None
+    if axes is None or strided is None:
         return None
     elements = reference.elements
-    lattice = lattice.split(elements.shape) if elements.all else lattice
-    return lattice, tuple(component.span for component in axes), tuple(axis.least for axis in axes)
+    strided = strided.split(elements.shape) if elements.all else strided
+    return strided, tuple(component.span for component in axes), tuple(axis.least for axis in axes)
 
 
-def _axes(reference: Reference, chunk: Chunk) -> list[Lattice] | None:
-    """The lattice of each component of an index, along axes that they have in common."""
+def _axes(reference: Reference, chunk: Chunk) -> list[StridedPattern] | None:
+    """The strided pattern of each component of an index, along axes that they have in common."""
     components: Sequence[Component] = reference.address.components
-    lanes = lattices.of_places(np.stack([c.form.pattern for c in components], axis=1))
+    lanes = strided_patterns.of_places(np.stack([c.form.pattern for c in components], axis=1))
     groups = chunk.block() if reference.varying else ()
     if lanes is None or groups is None:
         return None
     steps = [list(map(StridedAxis, groups, c.form.steps)) for c in components]
-    return [Lattice((*own, *lattice.axes)) for own, lattice in zip(steps, lanes, strict=True)]
+    return [StridedPattern((*own, *strided.axes)) for own, strided in zip(steps, lanes, strict=True)]
 
 
 def around(

@@ -7,7 +7,7 @@ from typing import Self
 from xeemu.devices.target import Target
 from xeemu.knowledge.analysis import Known
 from xeemu.knowledge.forms import Form
-from xeemu.knowledge.lattices import StridedAxis
+from xeemu.knowledge.strided_patterns import StridedAxis
 from xeemu.language.geometry import Geometry
 
 

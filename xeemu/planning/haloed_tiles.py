@@ -1,6 +1,6 @@
 """Haloed tiles: tiles that reach into those of the next groups, each cut for itself from what all of them cover.
 
-A tile with a border overlaps its neighbours, and so do the steps of a sliding window. Their elements are no lattice
+A tile with a border overlaps its neighbours, and so do the steps of a sliding window. Their elements are not strided
 that is apart, but those of each group lie within a rectangle whose place is known from the group's id. A gather of
 whole rectangles looks once at where each begins, and at bounds once for all; one of elements does so for each of them.
 """
@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from xeemu.knowledge import lattices
-from xeemu.knowledge.lattices import Lattice, StridedAxis
+from xeemu.knowledge import strided_patterns
+from xeemu.knowledge.strided_patterns import StridedAxis, StridedPattern
 from xeemu.planning import boundary_windows
 from xeemu.planning.boundary_windows import BoundaryRectangle
 from xeemu.planning.chunk import Chunk
@@ -69,18 +69,18 @@ def of_reference(reference: Reference, chunk: Chunk, missing: np.ndarray) -> Hal
     tile = tuple((patterns.max(axis=0) - least + 1).tolist())
     fits = math.prod(tile) <= chunk.target.windows.widest_overlap * reference.elements.count
     chosen = np.ravel_multi_index(tuple((patterns - least).T), tile) if fits else None
-    if chosen is None or not lattices.is_sliced(tile, chosen):
+    if chosen is None or not strided_patterns.is_sliced(tile, chosen):
         return None
     steps = [c.form.steps if varying else (0,) for c in components]
     own = tuple(n if any(each) else 1 for n, *each in zip(block, *steps, strict=True))
-    groups = [Lattice(tuple(map(StridedAxis, own, each))) for each in steps]
+    groups = [StridedPattern(tuple(map(StridedAxis, own, each))) for each in steps]
     cover = _cover(reference, groups, tile, chunk, missing)
-    further = tuple(int(more) + lattice.least for more, lattice in zip(least - patterns[0], groups, strict=True))
+    further = tuple(int(more) + strided.least for more, strided in zip(least - patterns[0], groups, strict=True))
     return None if cover is None else HaloedTiles(cover, further, chosen, Sharing.of(block, [n > 1 for n in own]))
 
 
 def _cover(
-    reference: Reference, groups: Sequence[Lattice], tile: tuple[int, ...], chunk: Chunk, missing: np.ndarray
+    reference: Reference, groups: Sequence[StridedPattern], tile: tuple[int, ...], chunk: Chunk, missing: np.ndarray
 ) -> Cover | None:
     """What tiles cover; None if it is more than it is worth.
 
@@ -101,7 +101,7 @@ def _cover(
     )
 
 
-def _places(groups: Sequence[Lattice]) -> np.ndarray:
+def _places(groups: Sequence[StridedPattern]) -> np.ndarray:
     """`[G, components]`: where the tiles begin, from the least of them."""
     numbers = np.indices(groups[0].sizes).reshape(len(groups[0].sizes), -1)
     return np.stack([np.array([a.stride for a in each.axes]) @ numbers - each.least for each in groups], axis=1)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from xeemu.ir import ops
 from xeemu.ir.program import Op, Region, Value
-from xeemu.knowledge.lattices import StridedAxis
+from xeemu.knowledge.strided_patterns import StridedAxis
 from xeemu.planning import strided_windows
 from xeemu.planning.chunk import Chunk
 from xeemu.planning.loop_accesses import CountedLoop

@@ -12,7 +12,7 @@ from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import induction
 from xeemu.knowledge.analysis import Facts, Known
-from xeemu.knowledge.lattices import StridedAxis
+from xeemu.knowledge.strided_patterns import StridedAxis
 from xeemu.planning import hazards, strided_windows
 from xeemu.planning.chunk import Chunk
 from xeemu.planning.references import Reference

@@ -1,6 +1,6 @@
-"""Row views: the elements of a lattice as a rectangle of a memory that is seen as rows of rows.
+"""Row views: the elements of a strided pattern as a rectangle of a memory that is seen as rows of rows.
 
-A rectangle has no elements between those of the lattice, so that it can be written. Compilers go along the shape in
+A rectangle has no elements between those of the pattern, so that it can be written. Compilers go along the shape in
 which something is written; along one axis for several, they would divide to find out which element is whose. Of data
 that are updated more than once XLA makes a copy for an update of a slice in another shape than theirs, but none for a
 scatter of that slice, unless there are uses in still other shapes.
@@ -11,7 +11,7 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from xeemu.knowledge.lattices import Lattice
+from xeemu.knowledge.strided_patterns import StridedPattern
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -45,44 +45,44 @@ class RowsRectangle(Rectangle):
     unit: int
 
 
-def flat(lattice: Lattice, data: tuple[int, ...], before: tuple[int, ...]) -> Rectangle | None:
-    """The rectangle of a lattice in a memory as it is; None unless the lattice is dense.
+def flat(strided: StridedPattern, data: tuple[int, ...], before: tuple[int, ...]) -> Rectangle | None:
+    """The rectangle of a strided pattern in a memory as it is; None unless that is dense.
 
     Args:
-      lattice: the elements.
+      strided: the elements.
       data: the shape of the memory's data, of which all axes but the last belong to the rectangle as a whole.
       before: the shape of the values along those other axes.
     """
     *outer, _ = data
-    return Rectangle((*outer, lattice.span), data, (*before, *lattice.extents), True) if lattice.dense else None
+    return Rectangle((*outer, strided.span), data, (*before, *strided.extents), True) if strided.dense else None
 
 
-def of_rows(lattice: Lattice, offset: int, unit: int, length: int, sliced: bool) -> RowsRectangle | None:
-    """The rectangle of a lattice that is apart in a memory of one axis, seen as rows of rows; None if it has none.
+def of_rows(strided: StridedPattern, offset: int, unit: int, length: int, sliced: bool) -> RowsRectangle | None:
+    """The rectangle of a strided pattern that is apart in a memory of one axis, seen as rows of rows; or None.
 
     Args:
-      lattice: the elements.
+      strided: the elements.
       offset, unit: where the least of them is (see `RowsRectangle`).
       length: of the memory.
       sliced: see `Rectangle`.
     """
-    rows = _rows(lattice)
-    if not rows or not _fit(lattice, offset, unit, length, rows):
+    rows = _rows(strided)
+    if not rows or not _fit(strided, offset, unit, length, rows):
         return None
     shape = (length // rows[0], *(a // b for a, b in itertools.pairwise((*rows, 1))))
-    sizes = (*lattice.extents, 1)[: len(shape)]
-    return RowsRectangle(sizes, shape, lattice.extents, sliced, tuple(rows), offset, unit)
+    sizes = (*strided.extents, 1)[: len(shape)]
+    return RowsRectangle(sizes, shape, strided.extents, sliced, tuple(rows), offset, unit)
 
 
-def _rows(lattice: Lattice) -> list[int]:
-    """The lengths of the rows that the lattice goes along, by falling length."""
-    return [row for k in lattice.moving if (row := abs(lattice.axes[k].stride)) > 1]
+def _rows(strided: StridedPattern) -> list[int]:
+    """The lengths of the rows that a pattern goes along, by falling length."""
+    return [row for k in strided.moving if (row := abs(strided.axes[k].stride)) > 1]
 
 
-def _fit(lattice: Lattice, offset: int, unit: int, length: int, rows: Sequence[int]) -> bool:
+def _fit(strided: StridedPattern, offset: int, unit: int, length: int, rows: Sequence[int]) -> bool:
     """Whether the memory consists of the rows, those of the shorter ones, and no row is left."""
     nested = all(not a % b for a, b in itertools.pairwise((length, *rows)))
-    reaches = [abs(lattice.axes[k].reach) for k in lattice.moving]
+    reaches = [abs(strided.axes[k].reach) for k in strided.moving]
     return nested and all(_within(row, offset, unit, 1 + sum(reaches[n + 1 :])) for n, row in enumerate(rows))
 
 

@@ -51,7 +51,7 @@ def _rows_of_store(op: Op, facts: Facts, chunk: Chunk, storage: Storage) -> tupl
     if reference.masked or reference.is_empty or not reference.address.proved:
         return None
     window = strided_windows.of_reference(reference, chunk)
-    rows = window.rectangle if window and (storage.alone or not window.lattice.dense) else None
+    rows = window.rectangle if window and (storage.alone or not window.strided.dense) else None
     return rows.shape if isinstance(rows, RowsRectangle) else None
 
 

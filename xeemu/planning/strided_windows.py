@@ -1,13 +1,13 @@
-"""Strided windows: which references to a memory have their elements, which form a lattice, in one window of it."""
+"""Strided windows: which references to a memory have their elements, a strided pattern, in one window of it."""
 
 import dataclasses
 import itertools
 import math
 import operator
 
-from xeemu.knowledge import lattices
+from xeemu.knowledge import strided_patterns
 from xeemu.knowledge.forms import Form
-from xeemu.knowledge.lattices import Lattice, StridedAxis
+from xeemu.knowledge.strided_patterns import StridedAxis, StridedPattern
 from xeemu.planning import boundary_windows, row_views
 from xeemu.planning.boundary_windows import Box
 from xeemu.planning.chunk import Chunk
@@ -29,7 +29,7 @@ class StridedWindow:
       axis: the array's axis along which the elements of a group lie; None if the window is a box.
       rows: groups that have elements of their own; 1 if all share them.
       before: axes of groups that the window has itself.
-      lattice: the elements in the rest of it, of all rows if it has no axes of groups.
+      strided: the elements in the rest of it, of all rows if it has no axes of groups.
       rectangle: the elements as they are read and written; None if there are others between them.
     """
 
@@ -39,7 +39,7 @@ class StridedWindow:
     axis: int | None
     rows: int
     before: tuple[int, ...]
-    lattice: Lattice
+    strided: StridedPattern
     rectangle: Rectangle | None
 
     @property
@@ -57,20 +57,20 @@ class StridedWindow:
 
     @property
     def axes_of_groups(self) -> int:
-        """How many of the lattice's axes are axes of groups."""
-        reached = list(itertools.accumulate(self.lattice.sizes, operator.mul, initial=1))
+        """How many of the pattern's axes are axes of groups."""
+        reached = list(itertools.accumulate(self.strided.sizes, operator.mul, initial=1))
         return 0 if self.before or self.rows not in reached else reached.index(self.rows)
 
     @property
     def sharing(self) -> Sharing | None:
         """Which groups share elements: those along an axis on which nothing changes."""
-        axes = self.lattice.axes[: self.axes_of_groups]
+        axes = self.strided.axes[: self.axes_of_groups]
         return Sharing.of([axis.size for axis in axes], [bool(axis.stride) for axis in axes])
 
     @property
     def axes(self) -> tuple[int, ...]:
         """The sizes of all its axes, those of groups and those of a group's elements."""
-        return (*self.before, *self.lattice.sizes)
+        return (*self.before, *self.strided.sizes)
 
     @property
     def elements(self) -> int:
@@ -80,11 +80,11 @@ class StridedWindow:
     @property
     def repeated(self) -> tuple[int, ...]:
         """The axes along which elements are the same."""
-        return tuple(len(self.before) + k for k, axis in enumerate(self.lattice.axes) if not axis.stride)
+        return tuple(len(self.before) + k for k, axis in enumerate(self.strided.axes) if not axis.stride)
 
 
 def of_reference(reference: Reference, chunk: Chunk, iterations: StridedAxis | None = None) -> StridedWindow | None:
-    """The window of a reference, if its elements form a lattice in one.
+    """The window of a reference, if its elements form a strided pattern in one.
 
     On a line of the memory it may reach out of bounds if the address may; else it is a box that does not.
 
@@ -103,9 +103,9 @@ def box(reference: Reference, found: Box | None, chunk: Chunk) -> StridedWindow 
     """The window of a reference that is a box, see `boundary_windows`; None for None."""
     if found is None:
         return None
-    lattice, rectangle, further = found
+    strided, rectangle, further = found
     rows = chunk.count if reference.varying else 1
-    return StridedWindow(further, rectangle.sizes, None, None, rows, (), lattice, rectangle)
+    return StridedWindow(further, rectangle.sizes, None, None, rows, (), strided, rectangle)
 
 
 def may_be_checked(reference: Reference, window: StridedWindow, chunk: Chunk) -> bool:
@@ -125,43 +125,43 @@ def _line(reference: Reference, chunk: Chunk, iterations: StridedAxis | None) ->
         return None
     if storage.space == "private":
         return _private(reference, chunk, iterations or StridedAxis(1, 1))
-    lattice = _lattice(reference, form, chunk, iterations)
-    if lattice is None:
+    strided = _strided(reference, form, chunk, iterations)
+    if strided is None:
         return None
     outer = () if storage.space == "global" else (chunk.count,)
     data = (storage.held_elements,) if storage.space == "global" else storage.array
-    rectangle = _rows(form, storage, lattice, chunk) or row_views.flat(lattice, data, outer)
+    rectangle = _rows(form, storage, strided, chunk) or row_views.flat(strided, data, outer)
     # One that is written has no others: putting those between the elements back takes longer than a scatter, and XLA
     # copies the memory for it.
-    if rectangle is None and lattice.span > chunk.target.windows.widest * lattice.distinct:
+    if rectangle is None and strided.span > chunk.target.windows.widest * strided.distinct:
         return None
     axis, rows = len(outer), chunk.count if outer or varying else 1
-    return StridedWindow((lattice.least,), (*outer, lattice.span), axis, axis, rows, outer, lattice, rectangle)
+    return StridedWindow((strided.least,), (*outer, strided.span), axis, axis, rows, outer, strided, rectangle)
 
 
-def _lattice(reference: Reference, form: Form, chunk: Chunk, iterations: StridedAxis | None) -> Lattice | None:
-    """The lattice of the elements on a line of a memory that groups share or have each; None if they are none."""
+def _strided(reference: Reference, form: Form, chunk: Chunk, iterations: StridedAxis | None) -> StridedPattern | None:
+    """The strided pattern of the elements on a line of a memory that groups share or have each, or None."""
     elements, shared = reference.elements, reference.storage.space == "global"
-    lattice, axes = lattices.of_pattern(form.pattern), chunk.axes(form)
-    if lattice is None or axes is None or (not shared and any(axis.stride for axis in axes)):
+    strided, axes = strided_patterns.of_pattern(form.pattern), chunk.axes(form)
+    if strided is None or axes is None or (not shared and any(axis.stride for axis in axes)):
         return None
     if elements.all:
-        lattice = lattice.split(elements.shape)
+        strided = strided.split(elements.shape)
     if iterations is not None:
-        lattice = lattice.along(iterations)
+        strided = strided.along(iterations)
     for axis in reversed(axes if shared and reference.varying else []):
-        lattice = lattice.along(axis)
-    return lattice if lattice.apart else None
+        strided = strided.along(axis)
+    return strided if strided.apart else None
 
 
-def _rows(form: Form, storage: Storage, lattice: Lattice, chunk: Chunk) -> Rectangle | None:
+def _rows(form: Form, storage: Storage, strided: StridedPattern, chunk: Chunk) -> Rectangle | None:
     """The rectangle of rows of rows, where compilers profit from it."""
     if not chunk.target.gathers_one_by_one or (not storage.alone and storage.rows is None) or form.based:
         return None
-    offset = int(form.pattern[0]) + lattice.least
+    offset = int(form.pattern[0]) + strided.least
     # The places of the first group of a chunk differ from its pattern by multiples of this.
     unit = math.gcd(chunk.unit(form), 0 if storage.unit is None else storage.unit * storage.row)
-    found = row_views.of_rows(lattice, offset, unit, storage.held_elements, storage.alone)
+    found = row_views.of_rows(strided, offset, unit, storage.held_elements, storage.alone)
     return found if storage.alone or found is None or found.shape == storage.rows else None
 
 
@@ -178,7 +178,7 @@ def _private(reference: Reference, chunk: Chunk, iterations: StridedAxis) -> Str
     several = iterations.size > 1
     by_iterations = (StridedAxis(chunk.count, elements.count), along, StridedAxis(elements.count, 1))
     axes = by_iterations if several else (StridedAxis(copies, 1),)
-    lattice, sizes = Lattice(axes), (iterations.size, copies)
-    rectangle = Rectangle(sizes, (reference.storage.elements, copies), lattice.extents, True)
+    strided, sizes = StridedPattern(axes), (iterations.size, copies)
+    rectangle = Rectangle(sizes, (reference.storage.elements, copies), strided.extents, True)
     further = (min(iterations.reach, 0),)
-    return StridedWindow(further, sizes, 0, 0 if several else 1, chunk.count, (), lattice, rectangle)
+    return StridedWindow(further, sizes, 0, 0 if several else 1, chunk.count, (), strided, rectangle)

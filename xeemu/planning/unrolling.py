@@ -7,7 +7,7 @@ each other what several iterations have computed. A loop with other stores, barr
 
 from xeemu.ir import control, ops
 from xeemu.ir.program import Op
-from xeemu.knowledge import addressing, analysis, lattices
+from xeemu.knowledge import addressing, analysis, strided_patterns
 from xeemu.planning.loop_accesses import CountedLoop
 
 
@@ -44,14 +44,14 @@ def _streams(op: Op, loop: CountedLoop) -> bool:
 
 
 def _is_slice(op: Op, loop: CountedLoop) -> bool:
-    """Whether a load reads one uniform element, or a lattice of them."""
+    """Whether a load reads one uniform element, or a strided pattern of them."""
     if not loop.facts.values[op.results[0]].varying:
         return True
     address = addressing.foreseen(op, loop.facts)
     if address.form is None or not address.elements.count:
         return False
-    lattice = lattices.of_pattern(address.form.pattern)
-    return lattice is not None and lattice.apart
+    strided = strided_patterns.of_pattern(address.form.pattern)
+    return strided is not None and strided.apart
 
 
 def _is_filled(number: int, loop: CountedLoop, iterations: int) -> bool:
@@ -63,7 +63,7 @@ def _is_filled(number: int, loop: CountedLoop, iterations: int) -> bool:
     if len(used) > 1 or op.operands[0] not in loop.body.inputs:
         return False
     window = loop.moving[number].filled(iterations)
-    return window is not None and window.lattice.dense
+    return window is not None and window.strided.dense
 
 
 def evenly(length: int, most: int) -> int:

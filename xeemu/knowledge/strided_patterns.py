@@ -1,4 +1,4 @@
-"""Lattices: addresses at equal distances along a few axes, and their elements as parts of one window of a memory.
+"""Strided patterns: addresses at equal distances along a few axes, the numbers and strides of which describe them.
 
 The addresses of a tile's rows, of its columns, or of a reversed or strided line are such; an axis of stride 0 repeats
 elements. Reshapes and slices of a window fuse with what uses them, where a gather looks up each address.
@@ -10,9 +10,7 @@ import math
 import operator
 from collections.abc import Iterable, Sequence
 
-import jax
 import numpy as np
-from jax import lax
 
 # Compilers go along a shorter row element by element.
 _SHORTEST_ROW = 16
@@ -32,7 +30,7 @@ class StridedAxis:
 
 
 @dataclasses.dataclass(frozen=True)
-class Lattice:
+class StridedPattern:
     """Addresses relative to the first one: the sums of one address of each axis, the last axis running fastest."""
 
     axes: tuple[StridedAxis, ...]
@@ -78,7 +76,7 @@ class Lattice:
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """The sizes of the moving axes: of the window of a dense lattice, as rows of rows."""
+        """The sizes of the moving axes: of the window of a dense strided pattern, as rows of rows."""
         return tuple(self.axes[k].size for k in self.moving)
 
     @property
@@ -86,7 +84,7 @@ class Lattice:
         """The number of different addresses, if it is apart."""
         return math.prod(self.extents)
 
-    def split(self, shape: tuple[int, ...]) -> "Lattice":
+    def split(self, shape: tuple[int, ...]) -> "StridedPattern":
         """The same addresses, those of an array's elements in their order, by axes that keep to the array's.
 
         An axis of the array stays together with the next one where that is short.
@@ -102,32 +100,32 @@ class Lattice:
                     axis, inner = StridedAxis(axis.size // part, axis.stride * part), row
             axes.insert(0, axis)
             inner *= axis.size
-        return Lattice(tuple(axes))
+        return StridedPattern(tuple(axes))
 
     @property
     def runs(self) -> list[StridedAxis]:
         """The moving axes by falling distance, one for those that together are a single row of addresses."""
         return joined(StridedAxis(self.axes[k].size, abs(self.axes[k].stride)) for k in self.moving)
 
-    def along(self, axis: StridedAxis) -> "Lattice":
-        """The lattice again and again along one more axis, the slowest."""
-        return Lattice((axis, *self.axes) if axis.size > 1 else self.axes)
+    def along(self, axis: StridedAxis) -> "StridedPattern":
+        """The strided pattern again and again along one more axis, the slowest."""
+        return StridedPattern((axis, *self.axes) if axis.size > 1 else self.axes)
 
 
-def of_pattern(pattern: np.ndarray) -> Lattice | None:
-    """The lattice of `[n]` addresses, in their order; None if they are none."""
+def of_pattern(pattern: np.ndarray) -> StridedPattern | None:
+    """The strided pattern of `[n]` addresses, in their order; None if they are none."""
     found = of_places(pattern[:, None])
     return found[0] if found else None
 
 
-def of_places(places: np.ndarray) -> list[Lattice] | None:
-    """The lattice of each of several components of places, along axes that they have in common.
+def of_places(places: np.ndarray) -> list[StridedPattern] | None:
+    """The strided pattern of each of several components of places, along axes that they have in common.
 
     Args:
       places: `[n, components]`, in their order.
 
     Returns:
-      None if some component is no lattice along such axes.
+      None if some component is no strided pattern along such axes.
     """
     sizes: list[int] = []
     strides: list[list[int]] = []
@@ -144,11 +142,11 @@ def of_places(places: np.ndarray) -> list[Lattice] | None:
         sizes.insert(0, size)
         strides.insert(0, stride.tolist())
         rest = rows[:, 0]
-    return [Lattice(tuple(map(StridedAxis, sizes, (s[d] for s in strides)))) for d in range(places.shape[1])]
+    return [StridedPattern(tuple(map(StridedAxis, sizes, (s[d] for s in strides)))) for d in range(places.shape[1])]
 
 
-def of_box(components: Sequence[Lattice]) -> Lattice | None:
-    """The lattice of a box's elements, row by row; None unless each axis goes along one component, without gaps.
+def of_box(components: Sequence[StridedPattern]) -> StridedPattern | None:
+    """The strided pattern of a box's elements, row by row; None unless each axis goes along one component, gapless.
 
     Args:
       components: of the places in a memory of several dimensions, along axes that they have in common.
@@ -162,76 +160,12 @@ def of_box(components: Sequence[Lattice]) -> Lattice | None:
         if len(moving) > 1 and same[0].size > 1:
             return None
         axes.append(StridedAxis(same[0].size, sum(moving)))
-    return Lattice(tuple(axis for axis in axes if axis.size > 1))
+    return StridedPattern(tuple(axis for axis in axes if axis.size > 1))
 
 
 def strides(shape: Sequence[int]) -> list[int]:
     """What one more in each component of an index adds to the linear index."""
     return [math.prod(shape[d + 1 :]) for d in range(len(shape))]
-
-
-def elements(window: jax.Array, lattice: Lattice, sizes: Sequence[int] | None = None) -> jax.Array:
-    """`[..., *sizes]` elements of a lattice that is apart.
-
-    Args:
-      window: `[..., span]` the memory from the least address to the greatest.
-      lattice: the addresses.
-      sizes: see `arranged`.
-    """
-    spread = window
-    for run in lattice.runs:
-        spread = _divided(spread, run.size, run.stride)
-    return arranged(spread.reshape(*window.shape[:-1], *lattice.extents), lattice, sizes)
-
-
-def arranged(values: jax.Array, lattice: Lattice, sizes: Sequence[int] | None = None) -> jax.Array:
-    """`[..., *sizes]` elements from the `[..., *extents]` different ones in the order in which a memory has them.
-
-    Args:
-      values: the different elements.
-      lattice: the addresses.
-      sizes: of the axes, 1 for some that repeat elements; None for those of the lattice.
-    """
-    before = values.shape[: values.ndim - len(lattice.moving)]
-    ordered = _transposed(_turned(values, lattice), np.argsort(lattice.moving))
-    axes = [*range(len(before)), *(len(before) + k for k in sorted(lattice.moving))]
-    return lax.broadcast_in_dim(ordered, (*before, *(lattice.sizes if sizes is None else sizes)), axes)
-
-
-def window(values: jax.Array, lattice: Lattice) -> jax.Array:
-    """`[..., *extents]` in the order in which a memory has them, from `[..., *sizes]` elements without repetitions."""
-    return _turned(_transposed(values, np.argsort(np.argsort(lattice.moving))), lattice)
-
-
-def _divided(spread: jax.Array, size: int, stride: int) -> jax.Array:
-    """`[..., length]` as `[..., size, what lies within one stride]`."""
-    *before, length = spread.shape
-    inner = length - (size - 1) * stride
-    if inner == 1:
-        return lax.slice(spread, [0] * spread.ndim, spread.shape, [*[1] * len(before), stride])[..., None]
-    if stride > inner:
-        fill = [(0, 0, 0)] * len(before) + [(0, stride - inner, 0)]
-        spread = lax.pad(spread, spread.dtype.type(0), fill)
-    return spread.reshape(*before, size, stride)[..., :inner]
-
-
-def _transposed(array: jax.Array, order: np.ndarray) -> jax.Array:
-    """With its last axes in another order."""
-    first = array.ndim - len(order)
-    return lax.transpose(array, (*range(first), *(first + int(k) for k in order)))
-
-
-def _turned(ordered: jax.Array, lattice: Lattice) -> jax.Array:
-    """The moving axes, by falling distance and last of all, with those turned round that run backwards.
-
-    Those that together are a single row are turned as one: compilers go backwards along several element by element.
-    """
-    before = ordered.shape[: ordered.ndim - len(lattice.moving)]
-    rows = joined(lattice.axes[k] for k in lattice.moving)
-    backwards = [len(before) + n for n, row in enumerate(rows) if row.stride < 0]
-    if not backwards:
-        return ordered
-    return lax.rev(ordered.reshape(*before, *(row.size for row in rows)), backwards).reshape(ordered.shape)
 
 
 def joined(axes: Iterable[StridedAxis]) -> list[StridedAxis]:
@@ -249,11 +183,20 @@ def is_sliced(shape: Sequence[int], chosen: np.ndarray) -> bool:
     """Whether elements of an array of a shape, by their flat positions, are a slice of it or of what is laid flat."""
     if not len(chosen):
         return False
-    components = of_places(places_in(shape, chosen))
-    lattice = of_pattern(chosen)
-    return bool(components and of_box(components)) or (lattice is not None and lattice.apart)
+    strided = of_pattern(chosen)
+    return in_box(shape, chosen) is not None or (strided is not None and strided.apart)
 
 
-def places_in(shape: Sequence[int], chosen: np.ndarray) -> np.ndarray:
-    """`[n, dimensions]`: where elements of an array of a shape are along its axes, by their flat positions."""
-    return np.stack(np.unravel_index(chosen, tuple(shape)), axis=1)
+def in_box(shape: Sequence[int], chosen: np.ndarray) -> tuple[StridedPattern, tuple[slice, ...]] | None:
+    """The box of an array of a shape that holds elements, by their flat positions, and no others; or None.
+
+    Returns:
+      The pattern of the elements in the box, and where the box lies along each axis.
+    """
+    places = np.stack(np.unravel_index(chosen, tuple(shape)), axis=1) if len(shape) else chosen[:, None]
+    components = of_places(places)
+    strided = of_box(components) if components else None
+    if components is None or strided is None:
+        return None
+    first = [int(place) + component.least for place, component in zip(places[0], components, strict=True)]
+    return strided, tuple(slice(n, n + component.span) for n, component in zip(first, components, strict=True))

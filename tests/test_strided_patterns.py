@@ -1,4 +1,4 @@
-"""Lattices against NumPy: what a pattern is, and elements and windows of random ones."""
+"""Strided patterns against NumPy: what a pattern is, and elements and windows of random ones."""
 
 import itertools
 
@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xeemu.knowledge import lattices
-from xeemu.knowledge.lattices import Lattice, StridedAxis
+from xeemu.knowledge import strided_patterns, strided_slices
+from xeemu.knowledge.strided_patterns import StridedAxis, StridedPattern
 
 AXES = st.lists(st.tuples(st.integers(2, 4), st.sampled_from([0, 0, 1, -1, 2, 3, -3, 4, 8, -8, 12, 16])), max_size=3)
 
@@ -35,58 +35,58 @@ def addresses(axes):
     ],
 )
 def test_the_axes_of_a_pattern(pattern, axes):
-    assert lattices.of_pattern(np.array(pattern)) == Lattice(tuple(StridedAxis(*axis) for axis in axes))
+    assert strided_patterns.of_pattern(np.array(pattern)) == StridedPattern(tuple(StridedAxis(*axis) for axis in axes))
 
 
 @pytest.mark.parametrize("pattern", [[0, 1, 2, 2], [0, 1, 3], [0, 1, 5, 7], [0, 1, 4, 5, 9, 10]])
 def test_a_pattern_that_is_none(pattern):
-    assert lattices.of_pattern(np.array(pattern)) is None
+    assert strided_patterns.of_pattern(np.array(pattern)) is None
 
 
 @settings(derandomize=True, deadline=None, max_examples=examples.some(150))
 @given(AXES)
 def test_elements_and_windows_are_those_of_numpy(axes):
     pattern = addresses(axes)
-    lattice = lattices.of_pattern(pattern)
-    assert lattice is not None
+    strided = strided_patterns.of_pattern(pattern)
+    assert strided is not None
     low = pattern.min()
-    assert (lattice.count, lattice.least, lattice.span) == (len(pattern), low, pattern.max() - low + 1)
-    if not lattice.apart:
+    assert (strided.count, strided.least, strided.span) == (len(pattern), low, pattern.max() - low + 1)
+    if not strided.apart:
         return
-    assert lattice.distinct == len(set(pattern.tolist()))
-    window = np.arange(2 * lattice.span, dtype=np.float32).reshape(2, -1)
-    found = np.asarray(lattices.elements(window, lattice))
+    assert strided.distinct == len(set(pattern.tolist()))
+    window = np.arange(2 * strided.span, dtype=np.float32).reshape(2, -1)
+    found = np.asarray(strided_slices.elements(window, strided))
     np.testing.assert_array_equal(found.reshape(2, -1), window[:, pattern - low])
-    if lattice.dense:
-        once = found[(slice(None), *(slice(None) if axis.stride else -1 for axis in lattice.axes))]
-        np.testing.assert_array_equal(lattices.window(once, lattice), window.reshape(2, *lattice.extents))
+    if strided.dense:
+        once = found[(slice(None), *(slice(None) if axis.stride else -1 for axis in strided.axes))]
+        np.testing.assert_array_equal(strided_slices.window(once, strided), window.reshape(2, *strided.extents))
 
 
 @settings(derandomize=True, deadline=None, max_examples=150)
 @given(AXES)
 def test_elements_that_meet_are_not_apart(axes):
     pattern = addresses(axes)
-    lattice = lattices.of_pattern(pattern)
-    assert lattice is not None
-    steps = [axis for axis in lattice.axes if axis.stride]
+    strided = strided_patterns.of_pattern(pattern)
+    assert strided is not None
+    steps = [axis for axis in strided.axes if axis.stride]
     met = len(set(pattern.tolist())) < np.prod([axis.size for axis in steps], dtype=int)
-    assert not (met and lattice.apart)
+    assert not (met and strided.apart)
 
 
 @settings(derandomize=True, deadline=None, max_examples=150)
 @given(AXES, st.lists(st.sampled_from([1, 2, 4, 5, 16, 24]), min_size=1, max_size=3))
 def test_a_split_lattice_has_the_same_addresses(axes, shape):
     pattern = np.add.outer(addresses(axes), np.arange(np.prod(shape))).reshape(-1)
-    lattice = lattices.of_pattern(pattern)
-    if lattice is None:
+    strided = strided_patterns.of_pattern(pattern)
+    if strided is None:
         return
-    parted = lattice.split(tuple(shape))
+    parted = strided.split(tuple(shape))
     whole = addresses([(axis.size, axis.stride) for axis in parted.axes])
     np.testing.assert_array_equal(whole - whole[0], pattern - pattern[0])
 
 
 def test_a_lattice_is_split_where_an_array_has_rows():
-    line = lattices.of_pattern(np.arange(4 * 16 * 16))
+    line = strided_patterns.of_pattern(np.arange(4 * 16 * 16))
     assert line.split((4, 16, 16)).sizes == (4, 16, 16)
     assert line.split((16, 4, 16)).sizes == (16, 4, 16)
     assert line.split((64, 4, 4)).sizes == (64, 16)
@@ -105,13 +105,13 @@ def test_a_lattice_is_split_where_an_array_has_rows():
 )
 def test_what_is_a_row_is_turned_round_as_one(axes, turned):
     """As `reverse` of 16 x 16 entries compilers copied a table entry by entry, a fifth slower than one of 256."""
-    lattice, pattern = Lattice(tuple(StridedAxis(*axis) for axis in axes)), addresses(axes)
-    window = np.arange(2 * lattice.span, dtype=np.int32).reshape(2, -1)
-    found = np.asarray(lattices.elements(window, lattice))
-    np.testing.assert_array_equal(found.reshape(2, -1), window[:, pattern - lattice.least])
+    strided, pattern = StridedPattern(tuple(StridedAxis(*axis) for axis in axes)), addresses(axes)
+    window = np.arange(2 * strided.span, dtype=np.int32).reshape(2, -1)
+    found = np.asarray(strided_slices.elements(window, strided))
+    np.testing.assert_array_equal(found.reshape(2, -1), window[:, pattern - strided.least])
     turns = [
         eqn.outvars[0].aval.shape
-        for eqn in jax.make_jaxpr(lambda w: lattices.elements(w, lattice))(window).eqns
+        for eqn in jax.make_jaxpr(lambda w: strided_slices.elements(w, strided))(window).eqns
         if eqn.primitive.name == "rev"
     ]
     assert turns == [(2, *turned)]
