@@ -1,4 +1,4 @@
-"""Work: how long work-groups compute, estimated from what they do in elements of its results."""
+"""Work: how much a program has to compute, by its operations, or by what these take for each element."""
 
 import math
 
@@ -8,8 +8,13 @@ from xeemu.ir.program import Op, Region
 from xeemu.knowledge import addressing
 from xeemu.knowledge.analysis import Facts
 
-# A loop that tests a predicate is taken to go round so many times.
-_TURNS = 32
+# Of a loop that tests a predicate, whose number nobody knows.
+_USUAL_ITERATIONS = 32
+
+
+def operations(body: Region) -> int:
+    """How many operations a work-item carries out in a (sub)program, of branches all."""
+    return sum(_iterations(op) * sum(map(operations, op.regions)) or 1 for op in body.ops)
 
 
 def of_body(body: Region, facts: Facts, figures: Threads, looped: bool = False) -> int:
@@ -30,14 +35,17 @@ def _of_op(number: int, op: Op, facts: Facts, figures: Threads, looped: bool) ->
         return _of_operation(op, facts, figures, looped)
     looped |= isinstance(structure, control.Scan | control.While)
     inner = [of_body(body, known, figures, looped) for body, known in facts.within(number, op)]
-    match structure:
+    return max(inner) if isinstance(structure, control.Cond) else _iterations(op) * sum(inner)
+
+
+def _iterations(op: Op) -> int:
+    """How often what an operation holds is carried out, if at all."""
+    match control.of(op):
         case control.Scan(length=length):
-            return length * sum(inner)
+            return length
         case control.While():
-            return _TURNS * sum(inner)
-        case control.Cond():
-            return max(inner)
-    return sum(inner)
+            return _USUAL_ITERATIONS
+    return 1
 
 
 def _of_operation(op: Op, facts: Facts, figures: Threads, looped: bool) -> int:

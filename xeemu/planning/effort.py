@@ -5,17 +5,13 @@ took hundreds of times longer to compile it. With little effort it compiles four
 up to twice as long. What is carried out once, and seen by nobody, need not be fast either.
 """
 
-from typing import Any
-
 from xeemu.devices.target import Target
-from xeemu.ir import control, ops
-from xeemu.ir.program import Op, Region
-from xeemu.knowledge import addressing, analysis
+from xeemu.ir import ops
+from xeemu.ir.program import Op
+from xeemu.knowledge import addressing, analysis, work
 from xeemu.knowledge.analysis import Facts
 from xeemu.language.program import Program
 
-# Iterations of a loop whose number nobody knows.
-_USUAL_ITERATIONS = 64
 # An operation that nobody sees is done in less than a part of the time (2-core EPYC: a histogram of 2^22.7 operations
 # takes 0.2 s with little effort, most of it to compile, and 1.0 s without; one of 2^28.7 takes 0.9 s and 1.2 s).
 _UNSEEN = 8
@@ -29,31 +25,17 @@ def is_short(program: Program, groups: int, target: Target) -> bool:
       groups: the number of work-groups that are emulated.
       target: where it will run.
     """
-    return are_few(groups * program.geometry.items * _operations(program.body), target)
+    return are_few(groups * program.geometry.items * work.operations(program.body), target)
 
 
 def is_short_once(program: Program, groups: int, target: Target) -> bool:
     """The same of a program that nobody sees, and that is carried out once."""
-    return are_few(groups * program.geometry.items * _operations(program.body) // _UNSEEN, target)
+    return are_few(groups * program.geometry.items * work.operations(program.body) // _UNSEEN, target)
 
 
 def are_few(operations: int, target: Target) -> bool:
     """Whether so many operations of work-items take no longer than it takes to compile them."""
     return operations <= target.short_operations > 0
-
-
-def _operations(body: Region) -> int:
-    """How many operations a work-item carries out, of branches all."""
-    return sum(_repeated(op) * sum(map(_operations, op.regions)) or 1 for op in body.ops)
-
-
-def _repeated(op: Any) -> int:
-    match control.of(op):
-        case control.Scan(length=length):
-            return length
-        case control.While():
-            return _USUAL_ITERATIONS
-    return 1
 
 
 def vector_bits(program: Program, facts: Facts, target: Target) -> int | None:
