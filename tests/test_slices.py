@@ -153,7 +153,7 @@ def test_adding_nothing_leaves_a_negative_zero():
 
 
 @pytest.mark.parametrize("index", [lambda i: 2 * i - 3, lambda i: 60 - i])
-def test_a_lattice_that_leaves_the_memory(index):
+def test_a_strided_pattern_that_leaves_the_memory(index):
     """Loads give the poison and stores are dropped, as ever."""
 
     @xe.kernel

@@ -75,7 +75,7 @@ def test_elements_that_meet_are_not_apart(axes):
 
 @settings(derandomize=True, deadline=None, max_examples=150)
 @given(AXES, st.lists(st.sampled_from([1, 2, 4, 5, 16, 24]), min_size=1, max_size=3))
-def test_a_split_lattice_has_the_same_addresses(axes, shape):
+def test_a_split_pattern_has_the_same_addresses(axes, shape):
     pattern = np.add.outer(addresses(axes), np.arange(np.prod(shape))).reshape(-1)
     strided = strided_patterns.of_pattern(pattern)
     if strided is None:
@@ -85,7 +85,7 @@ def test_a_split_lattice_has_the_same_addresses(axes, shape):
     np.testing.assert_array_equal(whole - whole[0], pattern - pattern[0])
 
 
-def test_a_lattice_is_split_where_an_array_has_rows():
+def test_a_pattern_is_split_where_an_array_has_rows():
     line = strided_patterns.of_pattern(np.arange(4 * 16 * 16))
     assert line.split((4, 16, 16)).sizes == (4, 16, 16)
     assert line.split((16, 4, 16)).sizes == (16, 4, 16)
@@ -115,3 +115,29 @@ def test_what_is_a_row_is_turned_round_as_one(axes, turned):
         if eqn.primitive.name == "rev"
     ]
     assert turns == [(2, *turned)]
+
+
+@pytest.mark.parametrize("lead", [(), (2,)])
+@pytest.mark.parametrize(
+    ("chosen", "operations"),
+    [
+        (np.arange(20).reshape(4, 5).T, ["transpose"]),
+        (np.arange(20).reshape(4, 5)[1:3, ::-1], ["slice", "rev"]),
+        (np.arange(3, 18, 3), ["slice", "slice"]),
+        (np.array([0, 1, 3, 7]), None),
+    ],
+)
+def test_what_is_a_slice_of_an_array_is_taken_as_one(lead, chosen, operations):
+    """Of the array, or of it laid flat; the whole array is not sliced."""
+    array, flat = np.arange(np.prod(lead, dtype=int) * 20).reshape(*lead, 4, 5), chosen.reshape(-1)
+
+    def taken(x):
+        return strided_slices.sliced(x, flat, len(lead), chosen.shape)
+
+    assert strided_patterns.is_sliced((4, 5), flat) == (operations is not None)
+    if operations is None:
+        assert taken(array) is None
+        return
+    np.testing.assert_array_equal(taken(array), array.reshape(*lead, 20)[..., chosen])
+    made = [eqn.primitive.name for eqn in jax.make_jaxpr(taken)(array).eqns]
+    assert [name for name in made if name in ("slice", "transpose", "rev")] == operations

@@ -29,8 +29,8 @@ def sliced(array: jax.Array, chosen: np.ndarray, lead: int, shape: Sequence[int]
     if (box := strided_patterns.in_box(array.shape[lead:], chosen)) is not None:
         strided, ranges = box
         first, last = [0] * lead + [r.start for r in ranges], [*before, *(r.stop for r in ranges)]
-        window = lax.slice(array, first, last).reshape(*before, *strided.extents)
-        return arranged(window, strided).reshape(*before, *shape)
+        window = array if tuple(last) == array.shape and not any(first) else lax.slice(array, first, last)
+        return arranged(window.reshape(*before, *strided.extents), strided).reshape(*before, *shape)
     line = strided_patterns.of_pattern(chosen)
     if line is None or not line.apart:
         return None
