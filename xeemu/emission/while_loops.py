@@ -131,19 +131,38 @@ def _bottom_tested(loop: _Emitted, plan: BottomTested) -> _Last:
         return running & loop.goes_on(packed, running) if plan.divergent else loop.goes_on(packed, active)
 
     def body(state: tuple[Any, ...]) -> tuple[Any, ...]:
-        packed, running, observer.state, *number = state
+        packed, mark, observer.state = state
+        running = _running(mark)
         after = loop.kept(packed, running) if plan.divergent else loop.after(packed, active)
-        return after, groups(after, running), observer.state, *(t + np.int32(1) for t in number)
+        return after, _next(mark, groups(after, running)), observer.state
 
     def again(state: tuple[Any, ...]) -> jax.Array:
-        running: jax.Array = state[1].any()
-        if plan.limit is None:
-            return running
-        observer.state = state[2]
-        return running & _may_go_on(observer, state[3] < plan.limit)
+        _, mark, observer.state = state
+        running = _running(mark).any()
+        return running if plan.limit is None else _may_go_on(observer, running)
 
     everyone = jnp.ones(loop.emitter.context.chunk.count, bool) if active is None else active
     first = loop.first()
-    start = (first, groups(first, everyone), observer.state, *(() if plan.limit is None else (jnp.int32(0),)))
-    last, running, observer.state, *_ = lax.while_loop(again, body, start)
-    return last, None if plan.limit is None else running.any()
+    start = (first, _first(groups(first, everyone), plan.limit), observer.state)
+    last, mark, observer.state = lax.while_loop(again, body, start)
+    return last, None if plan.limit is None else (mark >= 0).any()
+
+
+# What a loop carries of the groups that go on, or of all: a mask. Where iterations are counted, it is how many each may
+# still have, 0 where it was given up and -1 where it has ended: a count beside the mask would be one more computation
+# in each iteration, which costs a GPU as much as another one does.
+
+
+def _first(running: jax.Array, limit: int | None) -> jax.Array:
+    """The mark before the first iteration, of a mask."""
+    return running if limit is None else jnp.where(running, np.int32(limit), np.int32(-1))
+
+
+def _running(mark: jax.Array) -> jax.Array:
+    """The mask of those that have another iteration."""
+    return mark if mark.dtype == bool else mark > 0
+
+
+def _next(mark: jax.Array, running: jax.Array) -> jax.Array:
+    """The mark after an iteration, of the mask of those that would go on."""
+    return running if mark.dtype == bool else jnp.where(running, mark - np.int32(1), np.int32(-1))
