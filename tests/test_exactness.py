@@ -1,6 +1,9 @@
 """Operations on floats against NumPy's, which rounds each for itself: XLA would take them for real numbers."""
 
+import re
+
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
@@ -72,4 +75,45 @@ def many_rounded(wg, x, out):
 
 def test_all_that_a_program_hides_asks_one_bool() -> None:
     x = jax.ShapeDtypeStruct((N,), np.float32)
-    assert xe.launch(many_rounded, xe.NDRange(N, 32)).lower(x, x).as_text().count("optimization_barrier") == 1
+    assert hidden(xe.launch(many_rounded, xe.NDRange(N, 32)).lower(x, x)) > 1
+
+
+@xe.kernel
+def scaled(wg, x, out, factor):
+    """Products with numbers that all groups share, of which two are known as the kernel is traced."""
+    i = wg.global_id()
+    return out.at[i].set(x[i] * 1.7 * factor * x[0] * 3.3)
+
+
+def test_numbers_of_the_run_are_not_hidden() -> None:
+    x = np.random.default_rng(3).uniform(1, 2000, N).astype(np.float32)
+    factor, launch = np.float32(13.198657), xe.launch(scaled, xe.NDRange(N, 32))
+    expected = x * np.float32(1.7) * factor * x[0] * np.float32(3.3)
+    # In the second, XLA knows them.
+    for call in (lambda out: launch(x, out, factor), jax.jit(lambda out: launch(x, out, factor))):
+        np.testing.assert_array_equal(np.asarray(call(np.zeros_like(x))), expected)
+    assert hidden(launch.lower(x, x, factor)) == 2
+
+
+def hidden(lowered) -> int:
+    """How many operands of floats are behind a choice that one bool makes."""
+    text = lowered.as_text()
+    never = re.findall(r"(%\S+) = stablehlo.optimization_barrier \S+ : tensor<i1>", text)
+    assert len(never) <= 1
+    return sum(len(re.findall(rf"stablehlo.select {name}, ", text)) for name in never)
+
+
+@xe.kernel
+def weighted(wg, x, out, *, known):
+    """Products with what a local memory holds that all groups fill alike: numbers of the kernel, or loaded ones."""
+    lid, i = wg.local_id(), wg.global_id()
+    weights = jnp.full(wg.size, 1.7, jnp.float32) if known else x[lid]
+    table = wg.barrier(wg.local(wg.size, jnp.float32).at[lid].set(weights))
+    total = lax.fori_loop(0, wg.size, lambda k, total: total + x[i] * table[k], jnp.zeros(wg.size, jnp.float32))
+    return out.at[i].set(total)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_memories_hide_what_is_stored_by_the_kernel_alone(known: bool) -> None:
+    x = jax.ShapeDtypeStruct((N,), np.float32)
+    assert bool(hidden(xe.launch(weighted, xe.NDRange(N, 32)).lower(x, x, known=known))) == known

@@ -5,6 +5,7 @@ elements, by that of a root, and makes `a / (b / c)` a product; it joins constan
 which rounds to an integer, and in `(x * 1e30) * 1e30`, which need not overflow. So a divisor, a quotient and a constant
 go through a choice that XLA cannot see through. LLVM can, so that it costs nothing, and it does not do such things. All
 choices of a program ask the same bool: one for each would be an operand of each loop and kernel that XLA makes.
+A number that depends on the launch's arguments needs none of that in a sum or a product: XLA joins constants alone.
 What remains: a product and a sum may be rounded once, as OpenCL's FP_CONTRACT and SYCL allow; a product of a float with
 a bool as a float is a choice between it and 0, which NaN and infinities do not survive; and a root times itself is its
 operand. The operands of these both differ, and go through no choice, as that would cost time.
@@ -21,17 +22,17 @@ from xeemu.ir import evaluation
 from xeemu.ir.program import Constant, Op
 
 
-def applies(op: Op, alike: Sequence[bool]) -> bool:
+def applies(op: Op, known: Sequence[bool]) -> bool:
     """Whether XLA might carry out an operation in another way.
 
     Args:
       op: the operation.
-      alike: of each operand, whether it is alike for all groups.
+      known: of each operand, whether XLA may know it: it is alike for all groups, and no runtime value.
     """
     name = op.name
     if name not in ("div", "add", "sub", "mul") or not jnp.issubdtype(op.results[0].dtype, jnp.floating):
         return False
-    return name == "div" or any(alike)
+    return name == "div" or any(known)
 
 
 def never() -> jax.Array:
@@ -39,14 +40,14 @@ def never() -> jax.Array:
     return lax.optimization_barrier(np.bool_(False))
 
 
-def bound(op: Op, operands: Sequence[jax.Array], alike: Sequence[bool], never: jax.Array) -> list[jax.Array]:
+def bound(op: Op, operands: Sequence[jax.Array], known: Sequence[bool], never: jax.Array) -> list[jax.Array]:
     """The result of such an operation, of operands as `applies` has them; `never` is what `never()` gave."""
     shape = jnp.broadcast_shapes(*map(jnp.shape, operands))
     first, second = (jnp.broadcast_to(o, shape) for o in operands)
     if op.name == "div":
         (quotient,) = evaluation.results(op, [first, _hidden(second, first, never)])
         return [_hidden(quotient, first, never)]
-    if isinstance(op.operands[0], Constant) or not alike[1]:
+    if isinstance(op.operands[0], Constant) or not known[1]:
         return evaluation.results(op, [_hidden(first, second, never), second])
     return evaluation.results(op, [first, _hidden(second, first, never)])
 

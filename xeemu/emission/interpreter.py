@@ -21,6 +21,7 @@ from xeemu.emission.observer import Observer, Passage, Result
 from xeemu.emission.values import Emitted
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Region, Value
+from xeemu.knowledge import runtime_values
 from xeemu.knowledge.analysis import Facts
 from xeemu.language.program import Program
 from xeemu.planning import access_constraints, compare_fusion, layout_assignment, rowwise
@@ -59,7 +60,8 @@ def run(
     inputs: dict[int, Item] = {**found} | {
         k: items.scalar(jnp.asarray(arguments[k], v.dtype), facts.values[v]) for k, v in scalars
     }
-    chunk = dataclasses.replace(chunk, never=exactness.never())
+    of_run = runtime_values.of_program(program.body, facts)
+    chunk = dataclasses.replace(chunk, never=exactness.never(), runtime_values=of_run)
     outputs = _Interpreter(Context(chunk, chunk.present(), observer)).body(
         program.body, facts, [inputs[k] for k in range(len(inputs))], None
     )

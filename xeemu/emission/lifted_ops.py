@@ -118,10 +118,11 @@ def _binding(facts: Facts, op: Op, operands: Sequence[Emitted], chunk: EmittedCh
     """How an operation is bound again to other arrays."""
     if chunk.target.divides_slowly and (divisor := _only_divisor(facts, op, operands)) is not None:
         return lambda op, arrays: [invariant_division.divided(op.name, arrays[0], divisor)]
-    alike = [not o.known.varying for o in operands]
-    if exactness.applies(op, alike):
+    of_run = chunk.runtime_values.get(facts, ())
+    known = [not o.known.varying and v not in of_run for o, v in zip(operands, op.operands, strict=True)]
+    if exactness.applies(op, known):
         assert chunk.never is not None
-        return functools.partial(exactness.bound, alike=alike, never=chunk.never)
+        return functools.partial(exactness.bound, known=known, never=chunk.never)
     return _bind_unsigned if _is_natural(op, operands) else evaluation.results
 
 

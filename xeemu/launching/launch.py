@@ -185,7 +185,9 @@ class _Call:
             emit = derivatives.refused(name, lambda *given: shared.run(given, True))
             return list(emit(*given)) if traced else shared.run(given, False)
         with jax.enable_x64(prepared.program.wide):
-            emitted = derivatives.refused(name, prepared.emit)(*map(jnp.asarray, given))
+            # What XLA knows of arguments here, it must not join with what the kernel has (see `exactness`).
+            hidden = jax.lax.optimization_barrier(list(map(jnp.asarray, given)))
+            emitted = derivatives.refused(name, prepared.emit)(*hidden)
             return emitted if not prepared.limits.any else iteration_limits.poisoned(emitted[:-1], emitted[-1])
 
 

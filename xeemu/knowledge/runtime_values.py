@@ -1,0 +1,135 @@
+"""Runtime values: those that depend on the launch's arguments, so that no compiler knows them before the program runs.
+
+A compiler folds what it knows, and joins constants that follow one another (see `emission.exactness`). A value counts
+as one of the run only if no choice, product or power with what is known leaves it known: where that is not sure, it
+does not count. Of a memory all stores are looked at together; it counts as long as none stores anything else.
+"""
+
+from collections.abc import Callable, Mapping, Sequence, Set
+
+import numpy as np
+
+from xeemu.ir import control, ops
+from xeemu.ir.program import Op, Region, Value
+from xeemu.ir.table import Kind
+from xeemu.knowledge import analysis
+from xeemu.knowledge.analysis import Facts, Known
+
+RuntimeValues = Mapping[Facts, Set[Value]]
+"""For each (sub)program on each call path its runtime values."""
+
+
+@analysis.fact
+def of_program(body: Region, facts: Facts) -> RuntimeValues:
+    """The runtime values of a whole program; a memory counts if all that it holds are such.
+
+    Args:
+      body: the program.
+      facts: its analysis.
+    """
+    constant = set[Known]()
+    while True:
+        search = _Search(constant)
+        search.body(body, facts, body.inputs)
+        if search.constant == constant:
+            return search.found
+        constant = search.constant
+
+
+class _Search:
+    """One look at a program.
+
+    Attributes:
+      known: the memories that hold something that is known, as far as that was seen before.
+      constant: the same, with what is seen now.
+      found: the runtime values so far.
+    """
+
+    def __init__(self, known: Set[Known]):
+        self.known, self.constant = known, set(known)
+        self.found: dict[Facts, Set[Value]] = {}
+
+    def body(self, body: Region, facts: Facts, given: Sequence[Value]) -> list[bool]:
+        """Whether each output of a (sub)program is a runtime value, with those that it takes."""
+        found = set(given)
+        for number, op in enumerate(body.ops):
+            found.update(v for v, is_one in zip(op.results, self._op(op, number, facts, found), strict=True) if is_one)
+        self.found[facts] = found
+        return [v in found for v in body.outputs]
+
+    def _op(self, op: Op, number: int, facts: Facts, found: Set[Value]) -> Sequence[bool]:
+        if op.regions:
+            return self._structured(op, facts.within(number, op), found)
+        if op.name in ops.ACCESSES:
+            return self._access(op, facts, found)
+        is_one = _computed(op, facts, found)
+        return [is_one] * len(op.results)
+
+    def _access(self, op: Op, facts: Facts, found: Set[Value]) -> Sequence[bool]:
+        memory = facts.values[op.operands[0]]
+        if op.name == ops.LOAD:
+            mask = ops.mask(op)
+            reaches = mask is None or mask in found or op.operands[-1] in found
+            return [memory not in self.known and reaches]
+        first = 1 + op.attributes["access"].rank
+        stored = op.operands[first : -1 if ops.mask(op) is not None else None]
+        if not all(v in found for v in stored):
+            self.constant.add(memory)
+        return [v.memory != "" or memory not in self.known for v in op.results]
+
+    def _structured(self, op: Op, inner: list[tuple[Region, Facts]], found: Set[Value]) -> Sequence[bool]:
+        used = [v in found for v in op.used]
+        match control.of(op):
+            case control.Cond():
+                each = [self._inner(op, k, part, used) for k, part in enumerate(inner)]
+                if op.operands[-1] in found:
+                    return [True] * len(op.results)
+                return [all(alternatives) for alternatives in zip(*each, strict=True)]
+            case control.Scan(carries=carries):
+                return self._looped(op, used, carries, lambda used: self._inner(op, 0, inner[0], used))
+            case control.While():
+                after = self._looped(op, used, len(op.operands), lambda used: self._inner(op, 1, inner[1], used))
+                self._inner(op, 0, inner[0], [*used[: len(op.seen)], *after])
+                return after
+        return self._inner(op, 0, inner[0], used)
+
+    def _inner(self, op: Op, number: int, part: tuple[Region, Facts], used: Sequence[bool]) -> list[bool]:
+        """Of the outputs of a region, with those of the operation's `used` that are runtime values."""
+        region, facts = part
+        given = zip(region.taken, control.given(op, used, number), strict=True)
+        return self.body(region, facts, [v for v, is_one in given if is_one])
+
+    def _looped(
+        self, op: Op, used: list[bool], carries: int, after: Callable[[list[bool]], list[bool]]
+    ) -> Sequence[bool]:
+        """Of a loop's results: what it carries counts if it does before and after each iteration."""
+        first = len(op.seen)
+        while True:
+            outputs = after(used)
+            carried = [a and b for a, b in zip(used[first : first + carries], outputs[:carries], strict=True)]
+            if carried == used[first : first + carries]:
+                return [*carried, *outputs[carries:]]
+            used = [*used[:first], *carried, *used[first + carries :]]
+
+
+def _computed(op: Op, facts: Facts, found: Set[Value]) -> bool:
+    """Whether the results of an operation without regions, which reads no memory, are runtime values."""
+    traits = ops.of(op)
+    each = [v in found for v in op.operands]
+    if op.name == "select_n":
+        return each[0] or all(each[1:])
+    if traits.kind in (Kind.ALLOCATION, Kind.ORDER):
+        return True
+    elementwise = traits.is_elementwise and not traits.chooses and op.name not in ("pow", "integer_pow")
+    if not (elementwise or traits.is_reduction or traits.is_scan or traits.kind in (Kind.COLLECTIVE, Kind.CONTRACTION)):
+        return bool(each) and all(each)
+    return any(each) and not (elementwise and _cancels(op, facts))
+
+
+def _cancels(op: Op, facts: Facts) -> bool:
+    """Whether integers may have left a known number of an operation."""
+    if all(np.issubdtype(v.dtype, np.floating) for v in op.operands):
+        return False
+    known = facts.values.get(op.results[0])
+    same = len(op.operands) == 2 and op.operands[0] is op.operands[1]
+    return same or (known is not None and known.only is not None)
