@@ -134,23 +134,23 @@ def _bottom_tested(loop: _Emitted, plan: BottomTested) -> _Last:
         packed, mark, observer.state = state
         running = _running(mark)
         after = loop.kept(packed, running) if plan.divergent else loop.after(packed, active)
-        return after, _next(mark, groups(after, running)), observer.state
+        return after, marked(_next(mark, groups(after, running))), observer.state
 
-    def again(state: tuple[Any, ...]) -> jax.Array:
-        _, mark, observer.state = state
-        running = _running(mark).any()
-        return running if plan.limit is None else _may_go_on(observer, running)
+    def marked(mark: jax.Array) -> jax.Array:
+        """With nobody going on where loops may not."""
+        may = None if plan.limit is None else observer.goes_on()
+        return mark if may is None else jnp.where(may, mark, jnp.minimum(mark, np.int32(0)))
 
     everyone = jnp.ones(loop.emitter.context.chunk.count, bool) if active is None else active
     first = loop.first()
-    start = (first, _first(groups(first, everyone), plan.limit), observer.state)
-    last, mark, observer.state = lax.while_loop(again, body, start)
+    start = (first, marked(_first(groups(first, everyone), plan.limit)), observer.state)
+    last, mark, observer.state = lax.while_loop(lambda state: _running(state[1]).any(), body, start)
     return last, None if plan.limit is None else (mark >= 0).any()
 
 
 # What a loop carries of the groups that go on, or of all: a mask. Where iterations are counted, it is how many each may
-# still have, 0 where it was given up and -1 where it has ended: a count beside the mask would be one more computation
-# in each iteration, which costs a GPU as much as another one does.
+# still have, 0 where it was given up and -1 where it has ended: a count beside the mask, and whether loops around or
+# inside were given up, would each be one more computation in an iteration, which costs a GPU as much as any other.
 
 
 def _first(running: jax.Array, limit: int | None) -> jax.Array:
