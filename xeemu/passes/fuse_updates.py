@@ -26,8 +26,6 @@ from xeemu.passes import eliminate_dead_code
 from xeemu.passes.analyses import Analyses
 from xeemu.passes.building import Builder
 
-_COMMUTATIVE = frozenset({"add", "min", "max"})
-
 
 def fuse_updates(program: Program, analyses: Analyses, target: Target) -> Program:
     """A program in which such stores are atomic updates, whose old values nobody asks for."""
@@ -86,9 +84,9 @@ def _updates(store: Op, region: Region) -> Iterator[_Update]:
     """What a store does if it puts back what was there, combined with something else; nothing else needs either."""
     value = store.operands[1 + store.attributes["access"].rank]
     op = None if isinstance(value, Constant) else region.made.get(value)
-    if op is None or op.name not in (*_COMMUTATIVE, "sub") or region.uses[value] > 1:
+    if op is None or op.name not in ops.COMMUTING or region.uses[value] > 1:
         return
-    for old, added in [op.operands, op.operands[::-1]][: 2 if op.name in _COMMUTATIVE else 1]:
+    for old, added in [op.operands, op.operands[::-1]][: 1 if op.name == "sub" else 2]:
         load = None if isinstance(old, Constant) else region.made.get(old)
         if load is not None and load.name == ops.LOAD and region.uses[old] == 1 and _is_same_place(load, store):
             yield _Update(op.name, added)

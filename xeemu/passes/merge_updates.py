@@ -33,7 +33,7 @@ from xeemu.passes.building import Builder
 _LONGEST = 64
 """Updates that are merged: the values of all of them are there at once."""
 
-_IN_ANY_ORDER = frozenset({"store", "add", "sub", "min", "max", "and", "or", "xor"})
+_IN_ANY_ORDER = ops.COMBINING | {"store"}
 """What work-items may do to one element in any order, as far as all may be done at once."""
 
 
