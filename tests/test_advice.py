@@ -4,6 +4,7 @@ import advice
 import jax.numpy as jnp
 import pytest
 from advice import CASES, floats
+from advice_guides import GUIDES, MISSES
 from jax import lax
 
 import xeemu as xe
@@ -20,6 +21,16 @@ def is_right(case: advice.Case) -> bool:
 @pytest.mark.parametrize("name", CASES)
 def test_the_lever_is_the_change_that_is_known_to_be_best(name):
     assert is_right(CASES[name])
+
+
+@pytest.mark.parametrize("name", [name for name in GUIDES if name not in MISSES])
+def test_the_lever_is_the_change_that_guides_make(name):
+    assert is_right(GUIDES[name])
+
+
+def test_nine_of_ten_levers_are_right():
+    assert len(MISSES) <= 0.1 * (len(CASES) + len(GUIDES))
+    assert set(MISSES) <= set(GUIDES)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 import math
 from collections.abc import Iterator
 
+import numpy as np
+
 from xeemu.cost.advice import Advice, Evidence, Idle
 from xeemu.cost.sites import SiteReport, fewer
 from xeemu.cost.trials import Change
@@ -48,9 +50,10 @@ def _small_groups(evidence: Evidence) -> Iterator[Advice]:
     filled = evidence.sub_group_size / min(evidence.group_size, evidence.sub_group_size)
     empty = evidence.sub_group_size - evidence.group_size
     lanes = f", which leave {empty} of the {evidence.sub_group_size} lanes of a sub-group empty" if filled > 1 else ""
+    longer = ", longer along the last dimension," if any(_goes_on(site, evidence) for site in evidence.sites) else ""
     text = (
         f"The launch starts {evidence.groups} work-groups, of {counted(evidence.group_size, 'work-item')} each{lanes}. "
-        f"Make them larger, {larger} work-items, or let each work-item do more: fewer are started then."
+        f"Make them larger, {larger} work-items{longer} or let each work-item do more: fewer are started then."
     )
     sites = tuple((site, _in_full_requests(site, evidence)) for site in evidence.sites) if filled > 1 else ()
     change = Change(sites=sites, spread=evidence.group_size / larger, merges=True, filled=filled)
@@ -60,8 +63,8 @@ def _small_groups(evidence: Evidence) -> Iterator[Advice]:
 def _in_full_requests(site: SiteReport, evidence: Evidence) -> SiteReport:
     """A site whose requests have few lanes, since a work-group has no more, as neighbouring groups make it together.
 
-    What lanes have in common is accessed once; of others the next lanes are as far apart as those are, and of a lane
-    alone in a line of its own.
+    What lanes have in common is accessed once; of others the next lanes are as far apart as those are, side by side
+    where the next group goes on with a row, and of a lane alone in a line of its own.
     """
     if not site.requests:
         return site
@@ -75,6 +78,7 @@ def _in_full_requests(site: SiteReport, evidence: Evidence) -> SiteReport:
         if number is None:
             return None
         apart = (number / asked - 1) / (taking - 1) if taking > 1 else 1.0
+        apart = 0.0 if _goes_on(site, evidence) else apart
         return math.ceil(max(requests * (1 + apart * (full - 1)), (site.bytes_used or 0) / size))
 
     sector = evidence.device.sector_bytes or line
@@ -82,6 +86,15 @@ def _in_full_requests(site: SiteReport, evidence: Evidence) -> SiteReport:
     kept = {"lanes": site.lanes, "bytes_used": site.bytes_used, "lines": pieces(site.lines, line), "sectors": sectors}
     moved = None if sectors is None or site.bytes_moved is None else min(site.bytes_moved, sectors * sector)
     return fewer(site, full / taking, **kept, bytes_moved=moved)
+
+
+def _goes_on(site: SiteReport, evidence: Evidence) -> bool:
+    """Whether rows of a work-group, shorter than a request, go on in the next one, so that longer ones fill it."""
+    length = evidence.local_size[-1]
+    if site.space != "global" or len(evidence.local_size) < 2 or length >= evidence.request_lanes:
+        return False
+    strides = evidence.strides([site])
+    return strides is not None and length * np.dtype(site.dtype).itemsize in strides.steps
 
 
 def _low_occupancy(evidence: Evidence) -> Iterator[Advice]:
