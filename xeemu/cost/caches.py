@@ -104,9 +104,10 @@ def lines_past_l1(traffic: Traffic, device: Device) -> float:
 def opened_pages(traffic: Traffic, device: Device) -> float | None:
     """How often a page of DRAM is opened; None if the size of a page or of the L2 is not known.
 
-    Loads reach DRAM in the order of the program, so that those of a group that lie in one page share its opening. What
-    is stored is written back when the L2 needs the place, in no order, so that each line opens a page of its own; lines
-    of scratch, which work-items index as they like, do so too.
+    Loads reach DRAM in the order of the program, so that those of a group that lie in one page share its opening, but
+    for those between which others open another page of its bank. What is stored is written back when the L2 needs the
+    place, in no order, so that each line opens a page of its own; lines of scratch, which work-items index as they
+    like, do so too.
     """
     page, line = device.dram_page_bytes, device.line_bytes
     if device.l2_bytes is None or page is None or line is None:
@@ -121,17 +122,24 @@ def opened_pages(traffic: Traffic, device: Device) -> float | None:
     def asked(load: Loaded) -> float:
         return min(_lines_missed(load, traffic, device), _together(load, traffic, device) / page)
 
-    read = sum(
-        visited(load.pages, page, asked(load), _loaded_again(load, traffic, device))
-        for load in traffic.loads
-        if load.pages is not None
-    )
+    closed = _closed(traffic.pages_at_once, device.dram_banks)
+    read = 0.0
+    for load in traffic.loads:
+        if load.pages is not None:
+            shared = visited(load.pages, page, asked(load), _loaded_again(load, traffic, device))
+            runs = _fetched(load, traffic, device) / load.run_bytes
+            read += shared + closed * max(0.0, runs - shared)
     written = sum(
         visited(store.lines, line, store.request_lines, _stored_again(store, traffic, device)) * store.trips
         for store in traffic.stores
     )
     scratch = (traffic.scratch.store_lines if traffic.scratch else 0.0) + _scratch_lines(traffic, device)
     return read + written + _scratch_again(traffic, device) * scratch
+
+
+def _closed(pages: float, banks: int | None) -> float:
+    """The share of accesses that find their page closed, as one of others that are in use lies in its bank."""
+    return 0.0 if banks is None else 1 - (1 - 1 / banks) ** max(0.0, pages - 1)
 
 
 def reused(traffic: Traffic) -> tuple[str, ...]:
@@ -220,7 +228,7 @@ def _together(load: Loaded, traffic: Traffic, device: Device) -> float:
     L2 does not hold it."""
     if load.added_bytes is None or not _holds_resident(traffic, device):
         return math.inf
-    return load.added_bytes * load.sectors.passes * traffic.groups
+    return load.added_bytes * traffic.groups
 
 
 def _holds_resident(traffic: Traffic, device: Device) -> bool:

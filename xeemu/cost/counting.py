@@ -159,10 +159,7 @@ class Counting(Observer):
 
     def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: EmittedChunk) -> None:
         loop = self.limits.numbers[facts, number]
-        self._put("exceeded", loop, self.state["exceeded"][loop] | (exceeded & self.goes_on()))
-
-    def goes_on(self) -> jax.Array:
-        return ~jnp.stack(self.state["exceeded"]).any()
+        self._put("exceeded", loop, self.state["exceeded"][loop] | exceeded)
 
     def on_access(self, event: Event, chunk: EmittedChunk) -> None:
         key = event.facts, event.number

@@ -13,11 +13,13 @@ import numpy as np
 
 from xeemu.cost.census import Census
 from xeemu.knowledge import periodicity, symbolic_addresses
-from xeemu.knowledge.access_tree import Operation
+from xeemu.knowledge.access_tree import Node, Operation
 from xeemu.knowledge.expressions import Axis, Expression, TooLarge
 from xeemu.knowledge.periodicity import Box, Progressions
 
 _MOST_ELEMENTS = 1 << 22
+# Of several work-groups.
+_MOST_OF_NEIGHBOURS = 1 << 18
 # Accesses whose footprints are kept: those of the reports that somebody works with.
 _MOST_KEPT = 1 << 6
 
@@ -29,8 +31,8 @@ class Footprint:
     Attributes:
       group: by a work-group.
       launch: by all of them.
-      passes: how often a work-group goes through what it touches from the beginning, as a loop around others does whose
-        iterations touch the same.
+      passes: how often a work-group goes through what it touches from the beginning, as loops one after the other do,
+        and a loop around others whose iterations touch the same.
       is_most: whether all is taken to be touched once, because it is not known what is touched again.
       gaps: share of the granules that a work-group does not touch all of; None if it is not known.
     """
@@ -73,35 +75,99 @@ def of_memory(
     return Footprint(min(moved_bytes / groups, whole), min(moved_bytes, whole), is_most=True)
 
 
-def of_consecutive(operations: Sequence[Operation], taken: Census, groups: int) -> float | None:
-    """Bytes that a work-group adds to what neighbours touch of one memory: of all between the least and the greatest
-    address of them, its part. None if that is not known.
+def of_consecutive(operations: Sequence[Operation], taken: Census, groups: int, piece_bytes: int) -> float | None:
+    """Bytes that a work-group adds to what neighbours touch of one memory: of all their pieces, its part; where these
+    are too many to count, of all between the least and the greatest address. None if that is not known.
 
     Args:
       operations: the accesses to the memory.
       taken: the census that they are from.
       groups: how many work-groups at most, those in the middle of the launch, which start one after the other.
+      piece_bytes: size of the pieces that are moved together.
     """
-    return _added(tuple(operations), taken, groups)
+    return _added(tuple(operations), taken, groups, piece_bytes)
 
 
 @functools.lru_cache(maxsize=_MOST_KEPT)
-def _added(operations: tuple[Operation, ...], taken: Census, groups: int) -> float | None:
+def _added(operations: tuple[Operation, ...], taken: Census, groups: int, piece_bytes: int) -> float | None:
     boxes = [box for operation in operations for box in operation.node.boxes]
     if not boxes or not all(o.linear_index.known and o.node.certain for o in operations):
         return None
     axes = taken.tree.groups
     chosen = _middle(max(boxes, key=lambda box: _points(box, axes)), axes, groups)
-    ends = []
-    for operation in operations:
-        parts = [{**box, **{axis: _within(box[axis], *chosen[axis]) for axis in axes}} for box in operation.node.boxes]
-        node = dataclasses.replace(operation.node, boxes=[part for part in parts if _points(part, axes)])
-        if node.boxes:
-            ends += _ends(dataclasses.replace(operation, node=node), operation.linear_index)
-    memory = operations[0].place.memory
+    inside = [_of_groups(operation, chosen) for operation in operations]
+    size, elements = operations[0].place.memory.dtype.itemsize, operations[0].place.memory.elements
+    ends = [end for each in inside if each.node.boxes for end in _ends(each, each.linear_index)]
     low, high = min(low for low, _ in ends), max(high for _, high in ends)
-    elements = max(0, min(high, memory.elements - 1) - max(low, 0) + 1)
-    return elements * memory.dtype.itemsize / math.prod(last - first + 1 for first, last in chosen.values())
+    bytes_ = size * max(0, min(high, elements - 1) - max(low, 0) + 1)
+    pieces = _pieces(inside, taken, piece_bytes)
+    if pieces is not None:
+        bytes_ = min(bytes_, pieces * piece_bytes)
+    return bytes_ / math.prod(last - first + 1 for first, last in chosen.values())
+
+
+def at_once(operations: Sequence[Operation], taken: Census, groups: int, piece_bytes: int) -> Mapping[Node | None, int]:
+    """Pieces that some work-groups touch of one memory at a time, each in the middle of its loops: those of each
+    outermost loop, and of accesses in none. Without those that are not known, or too many to count.
+
+    Args:
+      operations: the accesses to the memory.
+      taken: the census that they are from.
+      groups: how many work-groups at most, those in the middle of the launch.
+      piece_bytes: size of the pieces.
+    """
+    loops: dict[Node | None, list[Operation]] = {}
+    for operation in operations:
+        if operation.linear_index.known and operation.node.certain and operation.node.boxes:
+            loops.setdefault(_outermost(operation.node), []).append(operation)
+    boxes = [box for each in loops.values() for operation in each for box in operation.node.boxes]
+    if not boxes:
+        return {}
+    axes = taken.tree.groups
+    chosen = _middle(max(boxes, key=lambda box: _points(box, axes)), axes, groups)
+    found = {}
+    for loop, each in loops.items():
+        now = [_in_the_middle(_of_groups(operation, chosen), axes) for operation in each]
+        found[loop] = _pieces(now, taken, piece_bytes) or 0
+    return found
+
+
+def _in_the_middle(operation: Operation, groups: Sequence[Axis]) -> Operation:
+    """One execution of an operation by each work-group, in the middle of its loops."""
+    parts = [
+        {axis: each if axis in groups else each[len(each) // 2 :][:1] for axis, each in box.items()}
+        for box in operation.node.boxes[:1]
+    ]
+    return dataclasses.replace(operation, node=dataclasses.replace(operation.node, boxes=parts))
+
+
+def _of_groups(operation: Operation, chosen: Mapping[Axis, tuple[int, int]]) -> Operation:
+    """An operation as some work-groups execute it."""
+    parts = [{**box, **{axis: _within(box[axis], *chosen[axis]) for axis in chosen}} for box in operation.node.boxes]
+    node = dataclasses.replace(operation.node, boxes=[part for part in parts if _points(part, chosen)])
+    return dataclasses.replace(operation, node=node)
+
+
+def _pieces(operations: Sequence[Operation], taken: Census, piece_bytes: int) -> int | None:
+    """Different pieces of a memory that some operations touch; None where a mask is not known, or they are too many."""
+    masks = [symbolic_addresses.lane_mask(operation, taken.tree) for operation in operations]
+    points = sum(
+        math.prod(operation.access.shape) * _points(box, box)
+        for operation in operations
+        for box in operation.node.boxes
+    )
+    if points > _MOST_OF_NEIGHBOURS or not all(mask.known for mask in masks):
+        return None
+    try:
+        found = [
+            _addresses(operation, operation.linear_index, mask, box)
+            for operation, mask in zip(operations, masks, strict=True)
+            for box in operation.node.boxes
+        ]
+    except TooLarge:
+        return None
+    per_piece = max(1, piece_bytes // operations[0].place.memory.dtype.itemsize)
+    return _different([each // per_piece for each in found]) if found else 0
 
 
 def _middle(box: Box, axes: Sequence[Axis], groups: int) -> dict[Axis, tuple[int, int]]:
@@ -137,7 +203,7 @@ class _Touched:
     low: int
     high: int
     groups: int
-    passes: int
+    passes: float
 
 
 @functools.lru_cache(maxsize=_MOST_KEPT)
@@ -159,7 +225,7 @@ def _touched(operations: tuple[Operation, ...], taken: Census) -> _Touched | Non
     memory = operations[0].place.memory
     try:
         touched = [
-            _addresses(operation, index, mask, box)
+            (_outermost(operation.node), _addresses(operation, index, mask, box))
             for operation, index, mask in zip(operations, indices, masks, strict=True)
             for box in _around(operation.node.boxes, middle)
         ]
@@ -169,13 +235,41 @@ def _touched(operations: tuple[Operation, ...], taken: Census) -> _Touched | Non
     low = min(low for each in ends for low, _ in each)
     high = min(max(high for each in ends for _, high in each), memory.elements - 1)
     size = memory.dtype.itemsize
-    passes = min(
+    elements = np.sort(np.concatenate([each for _, each in touched]))
+    every = elements[_firsts(elements)]
+    passes = _swept(touched, len(every)) * min(
         _passes(box, index, groups) for o, index in zip(operations, indices, strict=True) for box in o.node.boxes
     )
-    elements = np.sort(np.concatenate(touched))
-    return _Touched(
-        elements[_firsts(elements)] * size, max(low, 0) * size, high * size, _points(largest, moving), passes
-    )
+    return _Touched(every * size, max(low, 0) * size, high * size, _points(largest, moving), passes)
+
+
+def _swept(touched: Sequence[tuple[Node | None, np.ndarray]], elements: int) -> float:
+    """How often a work-group goes through what it touches, once in each of its outermost loops.
+
+    Args:
+      touched: the outermost loop of each access, None of one in none, and the elements that it touches.
+      elements: of all of them, each once.
+    """
+    loops: dict[Node | None, list[np.ndarray]] = {}
+    for loop, each in touched:
+        loops.setdefault(loop, []).append(each)
+    if len(loops) == 1:
+        return 1.0
+    inside = sum(_different(each) for loop, each in loops.items() if loop is not None)
+    return max(1.0, inside / elements) if elements else 1.0
+
+
+def _different(numbers: Sequence[np.ndarray]) -> int:
+    return len(_firsts(np.sort(np.concatenate(numbers))))
+
+
+def _outermost(node: Node) -> Node | None:
+    """The outermost loop's body that a node is, or stands in."""
+    found = None
+    around: Node | None = node
+    while around is not None:
+        found, around = around if around.kind == "iteration" else found, around.parent
+    return found
 
 
 def _firsts(numbers: np.ndarray) -> np.ndarray:

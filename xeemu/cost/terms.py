@@ -14,7 +14,8 @@ the terms are
                   passes too, and accesses that a sub-group issues though no lane of it takes part
     L1            requests * l1_request_cycles / C or bytes / (C * L1 bytes per cycle) or, where they are counted,
                   passes / C, a pass taking banks * bank bytes / L1 bytes per cycle. The longest of them. Requests that
-                  are looked up twice count twice; those that are served twice have a pass more (see `pending_hits`)
+                  are looked up twice count twice; those that are served twice have a pass more (see `pending_hits`);
+                  where the banks of tags are not known, each scattered line counts as a request
     L2            (bytes past the L1 + a read and a write of a sector for each atomic update) / L2 bytes per cycle.
                   Where the device has figures for its slices: loaded bytes / L2 bytes per cycle, lines that load
                   requests ask for / rate, sectors that are stored / rate (see `slices`), or lines that store requests
@@ -141,7 +142,8 @@ def _slm(work: Work, device: Device, cores: float | None) -> Term:
 def _l1(work: Work, device: Device, cores: float | None) -> Term:
     terms = [_term("L1", work.bytes_moved, "bytes", amounts.product(cores, device.l1_bytes_per_cycle))]
     if device.l1_request_cycles is not None:
-        served = amounts.total((work.global_requests, work.served_twice, work.looked_up_twice))
+        further = 0.0 if device.tag_bank_masks else work.scattered_lines
+        served = amounts.total((work.global_requests, work.served_twice, work.looked_up_twice, further))
         terms.append(_term("L1", served, "requests", amounts.quotient(cores, device.l1_request_cycles)))
     if work.l1_passes is not None:
         pass_bytes = amounts.product(device.slm_banks, device.slm_bank_bytes)

@@ -11,8 +11,9 @@ from xeemu.cost import amounts, footprint, requests
 from xeemu.cost.census import Census
 from xeemu.cost.footprint import Footprint
 from xeemu.cost.sites import SiteReport
+from xeemu.devices.device import Device
 from xeemu.devices.occupancy import Occupancy
-from xeemu.knowledge.access_tree import AccessSite, Operation
+from xeemu.knowledge.access_tree import AccessSite, Node, Operation
 from xeemu.language.linearity import Allocation
 
 Sites = Mapping[AccessSite, SiteReport]
@@ -31,8 +32,10 @@ class Loaded:
       sectors: the footprint in sectors.
       bursts: the same in what DRAM moves at once.
       pages: the same in pages of DRAM; None where their size is not known.
+      run_bytes: of neighbouring lines that a request asks for, so that they share the opening of a page.
       memory: its name.
-      added_bytes: that a work-group adds to what those resident with it load, its neighbours; None if not known.
+      added_bytes: that a work-group adds to what its neighbours load, those that are resident with it or, if they are
+        more, those before it of whom the L2 still holds what they have loaded; None if not known.
     """
 
     moved_bytes: float
@@ -40,6 +43,7 @@ class Loaded:
     sectors: Footprint
     bursts: Footprint
     pages: Footprint | None
+    run_bytes: float = math.inf
     memory: str = ""
     added_bytes: float | None = None
 
@@ -101,6 +105,7 @@ class Traffic:
       loads, stores: of global memory.
       scratch: None if there is none.
       other_bytes: size of what else shares the L2, such as what atomics update.
+      pages_at_once: pages of DRAM that the resident groups access at a time.
     """
 
     groups: int
@@ -109,6 +114,7 @@ class Traffic:
     stores: Sequence[Stored]
     scratch: Scratch | None
     other_bytes: float
+    pages_at_once: float = 0.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -141,8 +147,9 @@ def of_launch(
     if sector is None or resident is None or resident.groups is None or device.xe_cores is None:
         return None
     in_flight = float(max(1, resident.groups) * device.xe_cores)
-    loads = [_loaded(each, sites, taken, sector, packed, in_flight) for each in by_memory(plain(taken), *LOADS)]
-    stores = [_stored(each, sites, taken, sector, packed) for each in by_memory(plain(taken), "store")]
+    by_load, by_store = by_memory(plain(taken), *LOADS), by_memory(plain(taken), "store")
+    loads = [_loaded(each, sites, taken, sector, packed, in_flight) for each in by_load]
+    stores = [_stored(each, sites, taken, sector, packed) for each in by_store]
     known_loads, known_stores = [x for x in loads if x is not None], [x for x in stores if x is not None]
     scratch = _scratch(sites, taken, spill)
     missing = len(known_loads) < len(loads) or len(known_stores) < len(stores)
@@ -152,11 +159,43 @@ def of_launch(
     return Traffic(
         groups=taken.geometry.groups,
         resident=in_flight,
-        loads=known_loads,
+        loads=_with_neighbours(by_load, known_loads, known_stores, taken, in_flight),
         stores=known_stores,
         scratch=scratch,
         other_bytes=float(sum(memory.nbytes for memory in others)),
+        pages_at_once=_pages_at_once([*by_load, *by_store], taken, in_flight),
     )
+
+
+def _with_neighbours(
+    operations: Sequence[Sequence[Operation]],
+    loads: Sequence[Loaded],
+    stores: Sequence[Stored],
+    taken: Census,
+    resident: float,
+) -> Sequence[Loaded]:
+    """The loads, with what a work-group adds to those of so many before it as the L2 holds, where these are more than
+    are resident: what they have loaded is still there, though they are gone."""
+    kept = taken.device.l2_kept_bytes or taken.device.l2_bytes or 0
+    each = sum(load.bursts.group if load.added_bytes is None else load.added_bytes for load in loads)
+    each += sum(store.sectors.group for store in stores)
+    held = min(float(taken.geometry.groups), kept / each) if each else 0.0
+    if held <= resident:
+        return loads
+    added = [footprint.of_consecutive(of, taken, int(held), _burst_bytes(taken.device)) for of in operations]
+    return [dataclasses.replace(load, added_bytes=of) for load, of in zip(loads, added, strict=True)]
+
+
+def _pages_at_once(operations: Sequence[Sequence[Operation]], taken: Census, resident: float) -> float:
+    """Pages of DRAM that the resident groups access at a time, in the loop in which these are the most."""
+    page = taken.device.dram_page_bytes
+    if page is None or taken.device.dram_banks is None:
+        return 0.0
+    groups, pages = int(min(resident, taken.geometry.groups)), dict[Node | None, int]()
+    for each in operations:
+        for loop, number in footprint.at_once(each, taken, groups, page).items():
+            pages[loop] = pages.get(loop, 0) + number
+    return float(max(pages.values(), default=0))
 
 
 def plain(taken: Census) -> list[Sequence[Operation]]:
@@ -184,15 +223,16 @@ def _loaded(
     moved, asked = moved_bytes(operations, sites), _asked(operations, sites)
     sectors = footprint.of_memory(operations, taken, moved, sector)
     bursts = _bursts(operations, taken, moved, sectors)
-    page = taken.device.dram_page_bytes
+    page, memory = taken.device.dram_page_bytes, operations[0].place.memory.name
     if moved is None or asked is None or sectors is None or bursts is None:
         return None
     pages = None if page is None else footprint.of_memory(operations, taken, asked * page, page)
     if all(o.place in packed for o in operations):
         sectors, bursts = (_packed(each, moved, taken) for each in (sectors, bursts))
         pages = None if pages is None else _packed(pages, moved, taken)
-    added = footprint.of_consecutive(operations, taken, int(min(resident, taken.geometry.groups)))
-    return Loaded(moved, asked, sectors, bursts, pages, operations[0].place.memory.name, added)
+    resident_groups = int(min(resident, taken.geometry.groups))
+    added = footprint.of_consecutive(operations, taken, resident_groups, _burst_bytes(taken.device))
+    return Loaded(moved, asked, sectors, bursts, pages, _run_bytes(operations, sites, taken), memory, added)
 
 
 def _stored(
@@ -210,6 +250,14 @@ def _stored(
         return Stored(moved, partial, asked, sectors, lines, gaps=0.0)
     gaps = float(used.group < sectors.group) if sectors.gaps is None else sectors.gaps
     return Stored(moved, partial, asked, sectors, lines, gaps, operations[0].place.memory.name)
+
+
+def _run_bytes(operations: Sequence[Operation], sites: Sites, taken: Census) -> float:
+    """Bytes of neighbouring lines that a request of some operations asks for in the mean; a line at least."""
+    places = dict.fromkeys(o.place for o in operations)
+    used = amounts.total(sites[place].bytes_used for place in places)
+    each = amounts.quotient(used, amounts.total(sites[place].requests for place in places))
+    return max(each or 0.0, taken.device.line_bytes or 1)
 
 
 def _asked(operations: Sequence[Operation], sites: Sites) -> float | None:
@@ -231,6 +279,11 @@ def group_bytes(sites: Sites, taken: Census) -> Mapping[str, float]:
         if touched is not None:
             found[each[0].place.memory.name] = touched.group
     return found
+
+
+def _burst_bytes(device: Device) -> int:
+    """What DRAM moves at once."""
+    return device.dram_access_bytes or device.sector_bytes or device.line_bytes or 1
 
 
 def _bursts(

@@ -43,6 +43,7 @@ class Work:
       local_passes: bank passes of all requests to local memory.
       masked_requests: to local memory, that sub-groups issue though none of their lanes takes part.
       global_requests: to global memory, and to private memory where it is not in registers.
+      scattered_lines: that these requests ask for beyond those that hold the bytes that they use, not side by side.
       bytes_moved: of whole sectors (or lines, where the device does not divide them) that these requests touch.
       l1_passes: bank passes of all requests to global memory, where the L1 has the banks of the SLM (lanes on one word
         do not share a pass there); `None` takes them to be as many as the bytes need.
@@ -81,6 +82,7 @@ class Work:
     local_passes: float | None = 0
     masked_requests: float = 0
     global_requests: float | None = 0
+    scattered_lines: float | None = 0
     bytes_moved: float | None = 0
     l1_passes: float | None = None
     served_twice: float = 0

@@ -57,6 +57,7 @@ def of_launch(
         local_passes=amounts.total(site.passes for site in local.values()),
         masked_requests=sum(number for place, number in executed.masked.items() if place in local),
         global_requests=amounts.total(site.requests for site in remote.values()),
+        scattered_lines=amounts.total(_scattered_lines(site, taken.device) for site in remote.values()),
         bytes_moved=amounts.total(site.bytes_moved for place, site in remote.items() if place not in updates),
         l1_passes=_l1_passes(remote, taken),
         served_twice=pending.served_twice,
@@ -158,6 +159,16 @@ def _updated_places(sites: Sites, taken: Census, resident: Occupancy | None) -> 
         share = min(1.0, in_flight / words.launch) if words.launch else 1.0
         places += share * parts.launch / device.atomic_slice_bytes
     return max(1.0, places)
+
+
+def _scattered_lines(site: SiteReport, device: Device) -> float | None:
+    """Lines that the requests of a site ask for beyond those that hold the bytes that they use, one for each at least;
+    none where these are side by side but for where they begin."""
+    line = device.line_bytes
+    if site.lines is None or site.requests is None or site.bytes_used is None or line is None:
+        return None
+    needed = max(site.requests, site.bytes_used / line)
+    return site.lines - needed if site.lines > 2 * needed else 0.0
 
 
 def _l1_passes(remote: Sites, taken: Census) -> float | None:

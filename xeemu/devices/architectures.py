@@ -237,6 +237,7 @@ ARCHITECTURES: dict[str, tuple[Source, ...]] = {
             f"at least: misaligned reads of {OPENCL_BENCHMARK} on a B580, 2**28 lines in 1.342 ms",
             l1_bytes_per_cycle=_line_bytes_per_cycle(1.342e-3, cores=20, clock_hz=2.85e9),
         ),
+        *figures("L", "taken as that of Xe-HPC", l1_request_cycles=1),
         *figures(*B60, slm_latency_cycles=46, l1_latency_cycles=71, l2_latency_cycles=230),
     ),
     "hopper": (

@@ -84,7 +84,8 @@ class Device:
 
       l1_bytes_per_core: L1 data cache.
       l1_bytes_per_cycle: peak L1 (data port) bandwidth of an Xe core.
-      l1_request_cycles: least cycles that a global request takes of the L1 of its Xe core.
+      l1_request_cycles: least cycles that a global request takes of the L1 of its Xe core, for each line that it asks
+        for; of lines side by side once.
       l1_latency_cycles: of an L1 hit.
       l2_bytes: last-level cache of the device (L3 before Xe-HPG).
       l2_kept_bytes: what the L2 holds of that which does not fit it and is asked for again, if less than its size.
@@ -97,6 +98,7 @@ class Device:
       dram_bytes_per_s: peak memory bandwidth.
       dram_page_bytes: bytes of DRAM that are opened together.
       dram_pages_per_cycle: pages that DRAM opens in a cycle.
+      dram_banks: banks of DRAM, each of which has one page open; `None` if so many that they do not matter.
       dram_sustained: share of it that streams reach; 0.9 is assumed where it is not known.
       dram_latency_cycles: of a miss everywhere.
       line_bytes: cache line.
@@ -198,6 +200,7 @@ class Device:
     dram_bytes_per_s: float | None = None
     dram_page_bytes: int | None = None
     dram_pages_per_cycle: float | None = None
+    dram_banks: int | None = None
     dram_sustained: float | None = None
     dram_latency_cycles: float | None = None
     line_bytes: int | None = None
