@@ -102,6 +102,28 @@ def test_a_loop_of_just_so_many_iterations_ends():
         xe.launch(apart, N, max_iterations=2)(*arguments)
 
 
+@pytest.mark.parametrize(("kernel", "mark", "arguments", "ending"), CASES, ids=["spin", "nested", "apart"])
+def test_so_it_is_in_a_check(kernel, mark, arguments, ending):
+    """The loop is named that was given up first; those around it end with it."""
+    with pytest.raises(xe.KernelError, match="a loop has not ended after 500 iterations") as error:
+        xe.check(kernel, N, max_iterations=500)(*arguments)
+    assert line(kernel, mark) in str(error.value)
+
+
+def test_a_check_soon_ends_where_a_loop_around_does_not_end_for_long():
+    """Else 2^30 iterations of 1,000 would have to go by."""
+
+    @xe.kernel
+    def around(wg, x, out):
+        def inner(k, total):
+            return lax.while_loop(lambda n: n < 10, lambda n: n + x[0], total)
+
+        return out.at[wg.global_id()].set(lax.fori_loop(0, x[1], inner, jnp.int32(0)))
+
+    with pytest.raises(xe.KernelError, match="a loop has not ended after 1000 iterations"):
+        xe.check(around, N, max_iterations=1000)(np.array([0, 2**30], np.int32), np.zeros(128, np.int32))
+
+
 def test_a_check_counts_what_a_launch_counts():
     """A loop that surely ends is given up by neither."""
 

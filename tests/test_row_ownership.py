@@ -19,9 +19,7 @@ def places(kernel, nd_range, *shapes):
     """What is found of the last of the memories, of such shapes."""
     arrays = [jax.ShapeDtypeStruct(shape, np.int32) for shape in shapes]
     program = launches.prepared(kernel, nd_range, arrays).program
-    facts = symbolic_execution.of_program(
-        program, launches.prepared(kernel, nd_range, arrays).facts, [None] * len(shapes)
-    )
+    facts = symbolic_execution.of_program(program, launches.prepared(kernel, nd_range, arrays).facts)
     memory = program.arguments[-1]
     return row_ownership.places_of_row(memory, [o for o in facts.root.operations() if o.place.memory is memory], facts)
 

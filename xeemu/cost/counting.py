@@ -159,7 +159,10 @@ class Counting(Observer):
 
     def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: EmittedChunk) -> None:
         loop = self.limits.numbers[facts, number]
-        self._put("exceeded", loop, self.state["exceeded"][loop] | exceeded)
+        self._put("exceeded", loop, self.state["exceeded"][loop] | (exceeded & self.goes_on()))
+
+    def goes_on(self) -> jax.Array:
+        return ~jnp.stack(self.state["exceeded"]).any()
 
     def on_access(self, event: Event, chunk: EmittedChunk) -> None:
         key = event.facts, event.number

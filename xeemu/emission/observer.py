@@ -140,7 +140,7 @@ class Observer:
         return self.limits.limits.get((facts, number))
 
     def goes_on(self) -> jax.Array | None:
-        """Whether loops that are counted may go on, a bool; None if nothing but their predicates ends them."""
+        """Whether loops that are counted may go on, a bool; None if only their predicates and limits end them."""
         return None
 
     def on_access(self, event: Event, chunk: EmittedChunk) -> None:

@@ -153,6 +153,9 @@ class Screening(Observer):
     def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: EmittedChunk) -> None:
         self._doubt(exceeded)
 
+    def goes_on(self) -> jax.Array:
+        return ~self.state["doubt"]
+
     def _doubt(self, wrong: jax.Array) -> None:
         self.state = {**self.state, "doubt": self.state["doubt"] | wrong.any()}
 

@@ -152,7 +152,10 @@ class Watcher(Observer):
 
     def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: EmittedChunk) -> None:
         loop = self.limits.numbers[facts, number]
-        self._put("exceeded", loop, self._found["exceeded"][loop] | exceeded)
+        self._put("exceeded", loop, self._found["exceeded"][loop] | (exceeded & self.goes_on()))
+
+    def goes_on(self) -> jax.Array:
+        return ~jnp.stack(self._found["exceeded"]).any()
 
     def _executed(self, event: Event) -> Operation | None:
         """The access of an event; None if no lane takes part, or in a branch that is known never to be taken."""

@@ -27,22 +27,25 @@ Visitor = Callable[[Facts, int, Op, Sequence[Item]], None]
 """Is called with an operation, by the facts of its call path and its number, and its operands."""
 
 
-def of_program(program: Program, facts: Facts, scalars: Sequence[Any], visitor: Visitor | None = None) -> AccessTree:
+def of_program(
+    program: Program, facts: Facts, scalars: Sequence[Any] | None = None, visitor: Visitor | None = None
+) -> AccessTree:
     """The access tree of a program.
 
     Args:
       program: the program.
       facts: its analysis.
-      scalars: for each argument its value if it is a scalar that is known, else None.
+      scalars: for each argument its value if it is a scalar that is known, else None; None if none is.
       visitor: is called with each operation that is none of the language's own, each time that it is carried out.
 
     Raises:
       TooLarge: it takes more effort than there was left, if that is limited.
     """
     execution = _Execution(program, visitor)
+    given = [None] * len(program.arguments) if scalars is None else scalars
     inputs = [
-        memory or symbolic.argument(v, given, facts.values[v].interval)
-        for memory, given, v in zip(program.arguments, scalars, program.body.inputs, strict=True)
+        memory or symbolic.argument(v, scalar, facts.values[v].interval)
+        for memory, scalar, v in zip(program.arguments, given, program.body.inputs, strict=True)
     ]
     box = {axis: range(axis.size) for axis in execution.groups}
     root = Node("kernel", program.body, facts, [box] if program.geometry.groups else [], (), True)

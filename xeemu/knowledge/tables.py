@@ -20,7 +20,7 @@ def looked_up(op: Op, v: Value, operands: Sequence[Expression]) -> Expression | 
     if op.name not in ("gather", "dynamic_slice") or not array.constant or not array.array.size:
         return None
     if op.name == "dynamic_slice":
-        return _sliced(op, v, array, rest)
+        return _sliced(v, array, rest)
     numbers = op.attributes["dimension_numbers"]
     single = len(numbers.collapsed_slice_dims) == len(array.shape) and set(op.attributes["slice_sizes"]) == {1}
     if not single or numbers.operand_batching_dims:
@@ -40,7 +40,7 @@ def looked_up(op: Op, v: Value, operands: Sequence[Expression]) -> Expression | 
     return expressions.apply("select_n", (inside, fill, found), {}, v.shape, v.dtype, None, True)
 
 
-def _sliced(op: Op, v: Value, array: Expression, starts: Sequence[Expression]) -> Expression:
+def _sliced(v: Value, array: Expression, starts: Sequence[Expression]) -> Expression:
     offsets = np.arange(math.prod(array.shape)).reshape(array.shape)[tuple(map(slice, v.shape))]
     places = expressions.constant(offsets, np.int64)
     for axis, start in enumerate(starts):

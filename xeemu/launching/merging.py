@@ -1,14 +1,15 @@
-"""Merging: what several have made of one memory, each of a copy of it, put together."""
+"""Merging: what several threads or devices have made of a memory, each of a copy of it, put together."""
 
 import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 
 from xeemu.emission.bits import bits, of_bits
+from xeemu.ir import ops
 from xeemu.knowledge import conflicts
 from xeemu.knowledge.access_tree import AccessTree, Operation
 from xeemu.knowledge.budget import Budget
@@ -17,7 +18,6 @@ Update = Literal["add", "min", "max", "and", "or", "xor"]
 Combination = Literal["stores"] | Update
 """`"stores"`: each has changed elements of its own; or the atomic operation by which all have updated the memory."""
 
-_SUMS = frozenset({"add", "sub"})
 FOLDED: Mapping[str, Callable[[Any, Any], Any]] = {
     "and": jnp.bitwise_and,
     "or": jnp.bitwise_or,
@@ -28,8 +28,9 @@ _CHOSEN: Mapping[str, Callable[[Any, Any], Any]] = {"min": jnp.minimum, "max": j
 
 def update(operation: Operation) -> Update | None:
     """What an operation does to a memory, if it does not matter in which order such operations do it; or None."""
-    name = "add" if operation.name in _SUMS else operation.name
-    return name if name in get_args(Update) else None  # type: ignore[return-value]
+    if operation.name not in ops.COMBINING:
+        return None
+    return "add" if operation.name == "sub" else operation.name  # type: ignore[return-value]
 
 
 def only_update(used: Sequence[Operation]) -> Update | None:

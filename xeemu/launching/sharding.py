@@ -63,7 +63,7 @@ def of_launch(prepared: Prepared) -> "Sharded":
     """
     program, mesh = prepared.program, prepared.options.mesh
     assert mesh is not None
-    tree = symbolic_execution.of_program(program, prepared.facts, [None] * len(program.arguments))
+    tree = symbolic_execution.of_program(program, prepared.facts)
     operations = [o for o in tree.root.operations() if o.node.boxes and o.place.memory.space == "global"]
     merges = []
     for number in program.outputs:

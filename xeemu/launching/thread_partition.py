@@ -128,7 +128,7 @@ class _Assemblies:
 def _assemblies(prepared: Prepared) -> _Assemblies | None:
     """How results come about; None if something that is written may depend on the order of the groups."""
     program, each = prepared.program, dict[Allocation, _Assembly]()
-    tree = symbolic_execution.of_program(program, prepared.facts, [None] * len(program.arguments))
+    tree = symbolic_execution.of_program(program, prepared.facts)
     operations = list(tree.root.operations())
     for memory in program.written:
         if memory.space == "global":

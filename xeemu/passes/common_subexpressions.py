@@ -1,11 +1,10 @@
 """Common subexpressions: what is computed twice in one way is computed once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from xeemu.devices.target import Target
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op, Region, Value
-from xeemu.ir.rewriting import Rewriter, rewritten
 from xeemu.knowledge.value_numbering import Numbers
 from xeemu.language.program import Program
 from xeemu.passes import eliminate_dead_code
@@ -19,14 +18,9 @@ def common_subexpressions(program: Program, analyses: Analyses, target: Target) 
     """
     search = _Search()
     search.region(program.body, {})
-    if not search.again:
-        return program
-
-    def known(rewriter: Rewriter, op: Op) -> Sequence[Value | None] | None:
-        earlier = search.again.get(op)
-        return None if earlier is None else rewriter.values(earlier.results)
-
-    return eliminate_dead_code.remade(program, rewritten(program.body, known))
+    return eliminate_dead_code.replaced(
+        program, search.again, lambda rewriter, op, earlier: rewriter.values(earlier.results)
+    )
 
 
 class _Search:

@@ -6,14 +6,12 @@ to look at both, and a window that ends with the memory needs neither.
 """
 
 import dataclasses
-from collections.abc import Sequence
 
 import numpy as np
 
 from xeemu.devices.target import Target
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op, Value
-from xeemu.ir.rewriting import Rewriter, rewritten
 from xeemu.knowledge import intervals
 from xeemu.language.program import Program
 from xeemu.passes import eliminate_dead_code
@@ -30,17 +28,9 @@ _TRUE = Constant((), np.dtype(bool), array=np.asarray(True), is_literal=True)
 def drop_redundant_masks(program: Program, analyses: Analyses, target: Target) -> Program:
     """A program whose loads from global memory are bounded in place of such masks, and whose stores have none."""
     masks = _Masks(program, analyses)
-    found = {op for op in program.body.walk() if _is_masked(op, analyses) and masks.guard(op)}
-    if not found:
-        return program
-
-    def bare(rewriter: Rewriter, op: Op) -> Sequence[Value | None] | None:
-        if op not in found:
-            return None
-        rewriter.keep(_bounded(op) if op.name == ops.LOAD else _unmasked(op))
-        return rewriter.values(op.results)
-
-    return eliminate_dead_code.remade(program, rewritten(program.body, bare))
+    guarded = (op for op in program.body.walk() if _is_masked(op, analyses) and masks.guard(op))
+    found = {op: _bounded(op) if op.name == ops.LOAD else _unmasked(op) for op in guarded}
+    return eliminate_dead_code.replaced(program, found, eliminate_dead_code.changed)
 
 
 def _bounded(load: Op) -> Op:

@@ -1,4 +1,4 @@
-"""Elements: some of a value's as a value of their own, and back, as functions of JAX."""
+"""Elements: some elements of a value taken as a value of their own, and put back, as functions of JAX."""
 
 import dataclasses
 import math

@@ -1,13 +1,19 @@
 """Dead code elimination: operations go whose results nobody uses, and so does what loops carry for nobody."""
 
 import dataclasses
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TypeVar
 
 from xeemu.devices.target import Target
 from xeemu.ir import ops
 from xeemu.ir.program import Op, Region, Value
+from xeemu.ir.rewriting import Rewriter, rewritten
 from xeemu.language.program import Program
 from xeemu.passes.analyses import Analyses
+
+T = TypeVar("T")
+Results = Sequence[Value | None]
+"""For each result of an operation what stands for it; None for one that has gone."""
 
 
 def eliminate_dead_code(program: Program, analyses: Analyses, target: Target) -> Program:
@@ -17,6 +23,29 @@ def eliminate_dead_code(program: Program, analyses: Analyses, target: Target) ->
     go on for ever, which a launch tells.
     """
     return remade(program, program.body)
+
+
+def replaced(program: Program, found: Mapping[Op, T], given: Callable[[Rewriter, Op, T], Results]) -> Program:
+    """A program in which something else stands for some operations; the same one if there are none.
+
+    Args:
+      program: the program.
+      found: for each of these operations what is known of it.
+      given: gives a value for each result of such an operation, None for one that has gone.
+    """
+    if not found:
+        return program
+
+    def rule(rewriter: Rewriter, op: Op) -> Results | None:
+        return given(rewriter, op, found[op]) if op in found else None
+
+    return remade(program, rewritten(program.body, rule))
+
+
+def changed(rewriter: Rewriter, op: Op, other: Op) -> list[Value]:
+    """The results of an operation for which a changed one stands."""
+    rewriter.keep(other)
+    return rewriter.values(op.results)
 
 
 def remade(program: Program, body: Region) -> Program:

@@ -8,7 +8,6 @@ If they were needed by other loads as well, compilers would compute what is forw
 import collections
 import dataclasses
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -18,7 +17,6 @@ from jax import lax
 from xeemu.devices.target import Target
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op, Region, Value
-from xeemu.ir.rewriting import Rewriter, rewritten
 from xeemu.knowledge import addressing
 from xeemu.knowledge.addressing import Elements
 from xeemu.knowledge.analysis import Facts, Known
@@ -38,13 +36,9 @@ _KNOWN = (ops.LOAD, ops.STORE)
 def forward_stores(program: Program, analyses: Analyses, target: Target) -> Program:
     """A program whose loads of what stores have left, if nothing else needs that, are parts of what was stored."""
     found = {op: part for region in analyses.by_region for op, part in _of_region(region, analyses).items()}
-    if not found:
-        return program
-
-    def forwarded(rewriter: Rewriter, op: Op) -> Sequence[Value | None] | None:
-        return [_loaded(Builder(program, rewriter, op), found[op])] if op in found else None
-
-    return eliminate_dead_code.remade(program, rewritten(program.body, forwarded))
+    return eliminate_dead_code.replaced(
+        program, found, lambda rewriter, op, part: [_loaded(Builder(program, rewriter, op), part)]
+    )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

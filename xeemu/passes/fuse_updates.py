@@ -7,7 +7,7 @@ places in a memory are known but for where they begin, its elements are slices, 
 
 import dataclasses
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -16,7 +16,7 @@ import numpy as np
 from xeemu.devices.target import Target
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op, Region, Value
-from xeemu.ir.rewriting import Rewriter, rewritten
+from xeemu.ir.rewriting import Rewriter
 from xeemu.knowledge import addressing
 from xeemu.knowledge.analysis import Facts
 from xeemu.language import primitives
@@ -25,8 +25,6 @@ from xeemu.language.program import Program
 from xeemu.passes import eliminate_dead_code
 from xeemu.passes.analyses import Analyses
 from xeemu.passes.building import Builder
-
-_COMMUTATIVE = frozenset({"add", "min", "max"})
 
 
 def fuse_updates(program: Program, analyses: Analyses, target: Target) -> Program:
@@ -37,19 +35,15 @@ def fuse_updates(program: Program, analyses: Analyses, target: Target) -> Progra
         for region, facts in analyses.by_region.items()
         for store, update in _of_region(region, facts, items)
     }
-    if not found:
-        return program
 
-    def fused(rewriter: Rewriter, op: Op) -> Sequence[Value | None] | None:
-        if op not in found:
-            return None
-        access, update = op.attributes["access"], found[op]
+    def fused(rewriter: Rewriter, op: Op, update: _Update) -> list[Value]:
+        access = op.attributes["access"]
         operands = (*op.operands[: 1 + access.rank], update.added, *op.operands[2 + access.rank :])
         return Builder(program, rewriter, op).applied(
             _updated, *rewriter.values(operands), operation=update.operation, access=access
         )
 
-    return eliminate_dead_code.remade(program, rewritten(program.body, fused))
+    return eliminate_dead_code.replaced(program, found, fused)
 
 
 def _updated(memory: jax.Array, *rest: jax.Array, operation: str, access: Access) -> Any:
@@ -86,9 +80,9 @@ def _updates(store: Op, region: Region) -> Iterator[_Update]:
     """What a store does if it puts back what was there, combined with something else; nothing else needs either."""
     value = store.operands[1 + store.attributes["access"].rank]
     op = None if isinstance(value, Constant) else region.made.get(value)
-    if op is None or op.name not in (*_COMMUTATIVE, "sub") or region.uses[value] > 1:
+    if op is None or op.name not in ops.COMMUTING or region.uses[value] > 1:
         return
-    for old, added in [op.operands, op.operands[::-1]][: 2 if op.name in _COMMUTATIVE else 1]:
+    for old, added in [op.operands, op.operands[::-1]][: 1 if op.name == "sub" else 2]:
         load = None if isinstance(old, Constant) else region.made.get(old)
         if load is not None and load.name == ops.LOAD and region.uses[old] == 1 and _is_same_place(load, store):
             yield _Update(op.name, added)

@@ -71,7 +71,7 @@ def of_loop(loop: Op, analyses: Analyses) -> dict[Known, Place]:
             for memory in {analyses.known(value) for value in op.operands} & uses.keys():
                 uses[memory].add(op, analyses.by_region[region], numbers)
     places = {memory: use.place for memory, use in uses.items()}
-    return {m: place for m, place in places.items() if place is not None and _is_sound(place, m, loop, analyses)}
+    return {m: place for m, place in places.items() if place is not None and _is_sound(place, m, analyses)}
 
 
 def _regions(region: Region) -> Iterator[Region]:
@@ -121,7 +121,7 @@ def _key(place: Place, memory: Known, numbers: "_Invariants") -> Hashable:
     return None if None in index else ("computed", index, lanes)
 
 
-def _is_sound(place: Place, memory: Known, loop: Op, analyses: Analyses) -> bool:
+def _is_sound(place: Place, memory: Known, analyses: Analyses) -> bool:
     """Whether each element has one user, is within bounds, and can be found before the loop."""
     address, geometry = place.address, analyses.program.geometry
     if (place.is_deep and place.forms is None) or not address.elements.count or not place.op.operands[0].size:

@@ -5,12 +5,11 @@ which is the index then of the memory seen in another shape, the two dimensions 
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from xeemu.devices.target import Target
 from xeemu.ir import ops
 from xeemu.ir.program import Op, Value
-from xeemu.ir.rewriting import Rewriter, rewritten
 from xeemu.language.program import Program
 from xeemu.passes import eliminate_dead_code
 from xeemu.passes.analyses import Analyses
@@ -21,16 +20,7 @@ def linearise_indices(program: Program, analyses: Analyses, target: Target) -> P
     made = {value: op for op in program.body.walk() for value in op.results}
     each = ((op, _joined(op, made, analyses)) for op in program.body.walk() if op.name in ops.ACCESSES)
     found = {op: linear for op, linear in each if linear is not op}
-    if not found:
-        return program
-
-    def seen(rewriter: Rewriter, op: Op) -> Sequence[Value | None] | None:
-        if op not in found:
-            return None
-        rewriter.keep(found[op])
-        return rewriter.values(op.results)
-
-    return eliminate_dead_code.remade(program, rewritten(program.body, seen))
+    return eliminate_dead_code.replaced(program, found, eliminate_dead_code.changed)
 
 
 def _joined(op: Op, made: Mapping[Value, Op], analyses: Analyses) -> Op:

@@ -18,7 +18,7 @@ import numpy as np
 from xeemu.devices.target import Target
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op, Region, Value
-from xeemu.ir.rewriting import Rewriter, rewritten
+from xeemu.ir.rewriting import Rewriter
 from xeemu.knowledge import addressing, strided_patterns
 from xeemu.knowledge.addressing import Address
 from xeemu.knowledge.analysis import Facts
@@ -33,7 +33,7 @@ from xeemu.passes.building import Builder
 _LONGEST = 64
 """Updates that are merged: the values of all of them are there at once."""
 
-_IN_ANY_ORDER = frozenset({"store", "add", "sub", "min", "max", "and", "or", "xor"})
+_IN_ANY_ORDER = ops.COMBINING | {"store"}
 """What work-items may do to one element in any order, as far as all may be done at once."""
 
 
@@ -41,16 +41,12 @@ def merge_updates(program: Program, analyses: Analyses, target: Target) -> Progr
     """A program in which such updates of global and local memory are one each."""
     search = _Search(analyses, joins=not target.scatters_in_order)
     found = {op: run for region in analyses.by_region for run in search.runs(region) for op in run.updates}
-    if not found:
-        return program
 
-    def merged(rewriter: Rewriter, op: Op) -> Sequence[Value | None] | None:
-        if (run := found.get(op)) is None:
-            return None
+    def merged(rewriter: Rewriter, op: Op, run: _Run) -> list[Value]:
         # What the others leave nobody uses but the next one: for that stands what was there before.
         return run.built(Builder(program, rewriter, op)) if op is run.updates[-1] else rewriter.values(op.operands[:1])
 
-    return eliminate_dead_code.remade(program, rewritten(program.body, merged))
+    return eliminate_dead_code.replaced(program, found, merged)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

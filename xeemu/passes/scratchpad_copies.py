@@ -65,9 +65,7 @@ def of_program(program: Program, facts: Facts, rows: range | None) -> tuple[Copy
     local = [a for a in program.allocations if a.space == "local" and len(a.shape) == 1]
     try:
         with Budget(_UNITS).portion():
-            search = _Search(
-                program, symbolic_execution.of_program(program, facts, [None] * len(program.arguments)), rows
-            )
+            search = _Search(program, symbolic_execution.of_program(program, facts), rows)
             return tuple(copy for memory in local if (copy := search.copy(memory)) is not None)
     except TooLarge:
         return ()
