@@ -121,21 +121,21 @@ def _pieces_of_array(keys: np.ndarray, sizes: Sequence[int]) -> list[np.ndarray]
     return [(pieces[:, 0] >= 0).astype(np.int32) + (np.diff(pieces) != 0).sum(1) for pieces in each]
 
 
-def _pieces(keys: jax.Array, sizes: Sequence[int]) -> list[jax.Array]:
+@functools.partial(jax.jit, static_argnums=1)
+def _pieces(keys: jax.Array, sizes: tuple[int, ...]) -> list[jax.Array]:
     """The same in JAX, all counts in one number: XLA would put the keys in order for each count anew.
 
-    Operations of `lax` take a third of the time of those of `jnp` to trace, and there are hundreds.
+    These are hundreds of operations: those of `lax` are traced in a third of the time of those of `jnp`, and once for
+    all accesses of as many lanes, as this is a function of its own.
     """
     bits = keys.shape[1].bit_length()
     most = np.int32 if len(sizes) * bits < 32 else np.int64
-    ones = [1 << (n * bits) for n in range(len(sizes))]
     first, *others = _ordered(keys)
-    none = lax.full_like(first, 0, most)
-    counts = lax.select(lax.ge(first, lax.full_like(first, 0)), lax.full_like(none, sum(ones)), none)
+    none, *ones = (lax.full_like(first, one, most) for one in (0, *(1 << (n * bits) for n in range(len(sizes)))))
+    counts = lax.select(lax.ge(first, lax.full_like(first, 0)), functools.reduce(lax.add, ones), none)
     for before, after in itertools.pairwise((first, *others)):
         for size, one in zip(sizes, ones, strict=True):
-            another = _are_apart(before, after, size)
-            counts = lax.add(counts, lax.select(another, lax.full_like(none, one), none))
+            counts = lax.add(counts, lax.select(_are_apart(before, after, size), one, none))
     mask = most((1 << bits) - 1)
     return [counts >> most(n * bits) & mask for n in range(len(sizes))]
 
