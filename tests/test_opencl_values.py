@@ -43,6 +43,26 @@ def test_a_number_that_was_given_no_value_is_an_uninitialised_read(body, found):
 
 
 @pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("float4 v; a[i] = (int)(v.w * 0.0f);", 64),
+        ("int4 v; v.x = 1; a[i] = v.y;", 64),
+        ("int2 v; if (i > 3) v = (int2)(1, 2); a[i] = v.y;", 4),
+        ("int3 v; v.xy = (int2)(1, 2); a[i] = v.z;", 64),
+        ("int4 v; v[0] = 1; v[1] = 2; a[i] = v[2];", 64),
+        ("int4 v; v.xy = (int2)(i); if (a[i] > 3) v.zw = v.yx; a[i] = v.x + v.w;", 4),
+        ("int2 v; v.x = i; v.x += 1; v.y = v.x; a[i] = v.y;", 0),
+        ("int4 v; for (int k = 0; k < 4; k++) v[k] = k; a[i] = v[i & 3];", 0),
+        ("int4 v; v.xyzw.yw = (int2)(i); if (a[i] > 70) v = (int4)(0); a[i] = v.wy.x;", 0),
+    ],
+)
+def test_components_of_a_vector_that_were_given_no_value(body, found):
+    _, findings = xe.check(kernel(body), N)(A)
+    assert [(f.kind, f.memory, f.count) for f in findings] == [("uninitialized-read", "v", found)] * (found > 0)
+    assert all("Give v a value on every way to this line" in str(f) for f in findings)
+
+
+@pytest.mark.parametrize(
     ("body", "expected"),
     [
         ("int j; if (a[i] > 3) j = 2; else { j = 3; } a[i] = j;", np.where(A > 3, 2, 3)),
@@ -53,6 +73,8 @@ def test_a_number_that_was_given_no_value_is_an_uninitialised_read(body, found):
         ("int j; while (true) { j = i; if (j >= 0) break; } a[i] = j;", A),
         ("int j; if (i < 5) { a[i] = 0; return; } else j = i; a[i] = j;", np.where(A < 5, 0, A)),
         ("int j; (i > 3) ? (j = 1) : (j = 2); a[i] = j;", np.where(A > 3, 1, 2)),
+        ("int4 v; v.x = i; v.zw = (int2)(2); v.s1 = 1; a[i] = v.x + v.y + v.w;", A + 3),
+        ("int2 v; if (i & 1) v = (int2)(i); else { v.x = 0; v.y = 1; } a[i] = v.y;", np.where(A % 2, A, 1)),
     ],
 )
 def test_a_number_that_has_a_value_on_every_way_is_in_a_register(body, expected):

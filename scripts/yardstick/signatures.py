@@ -67,7 +67,7 @@ def signatures(path: pathlib.Path, options: Sequence[str], std: str, headers: pa
     """The kernels of a file.
 
     Args:
-      headers: a folder with the header opencl-c-base.h.
+      headers: a folder with the header opencl.h.
 
     Raises:
       Unparsed: where clang finds errors.
@@ -80,7 +80,7 @@ def signatures(path: pathlib.Path, options: Sequence[str], std: str, headers: pa
 
 def parsed(path: pathlib.Path, options: Sequence[str], std: str, headers: pathlib.Path) -> ci.TranslationUnit:
     base = ["-x", "cl", f"-cl-std={std}", "-target", "spir64", "-cl-no-stdinc", "-Xclang", "-fdeclare-opencl-builtins"]
-    base += ["-include", str(headers / "opencl-c-base.h"), "-Wno-everything", "-Xclang", "-cl-ext=+all"]
+    base += ["-include", str(headers / "opencl.h"), "-Wno-everything", "-Xclang", "-cl-ext=+all"]
     unit = ci.Index.create().parse(str(path), args=[*base, *options])
     errors = [d for d in unit.diagnostics if d.severity >= ci.Diagnostic.Error]
     if errors:

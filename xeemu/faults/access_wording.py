@@ -102,7 +102,7 @@ def uninitialized_read(element: Element, use: Use, count: int, written: str, dia
     head = f"{UNINITIALIZED_READ}: {use.what} of {element}, which nothing was stored to before"
     remedy = dialect.clear.format(name=element.memory)
     advice = f"Store to every element before it is read, as by {remedy}"
-    if not element.address and element.space == "private":
+    if element.space == "private" and (dialect is not PYTHON or not element.address):
         advice = f"Give {element.memory} a value on every way to this line, as where it is declared"
     elif not element.address:
         advice = f"Have one work-item store to {element.memory} before it is read, as by {element.memory} = 0"

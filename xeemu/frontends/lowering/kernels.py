@@ -9,8 +9,8 @@ import numpy as np
 from xeemu.frontends import composites, opaques, types, values
 from xeemu.frontends.functions import Function, Program
 from xeemu.frontends.lowering import (
-    assigned,
     constants,
+    definite_assignment,
     effects,
     expressions,
     groupmemories,
@@ -177,7 +177,7 @@ def _allocate(walk: Walk, kernel: Function) -> None:
     """Makes the local memories and private arrays of a kernel and of all that it calls, before anything else."""
     nulls.allocate(walk)
     groupmemories.allocate(walk, kernel)
-    elsewhere = {*effects.indexed(kernel), *walk.granules, *assigned.doubtful(kernel)}
+    elsewhere = {*effects.indexed(kernel), *walk.granules, *definite_assignment.doubtful(kernel)}
     for function in effects.functions(kernel):
         declared = [v for node in effects.nodes(function.body) if isinstance(node, Declaration) for v in node.variables]
         for variable in (*function.parameters, *declared):

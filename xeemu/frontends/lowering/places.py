@@ -314,8 +314,7 @@ def read(walk: Walk, spot: Spot) -> Value:
     """The value at a place."""
     match spot:
         case Slot(key, path):
-            if not path:
-                _check_given(walk, key)
+            _check_given(walk, key)
             value = parts.picked(walk.read(key), path)
             if registers.is_promoted(walk, key) and registers.is_unset(value):
                 raise registers.give_up(key)
@@ -323,7 +322,7 @@ def read(walk: Walk, spot: Spot) -> Value:
         case Cell(pointer):
             return memories.load(walk, pointer, pointer.type.pointee)
         case Lanes(pointer, vector, components):
-            return parts.picked(memories.load(walk, pointer, vector), (components,))
+            return _read_lanes(walk, pointer, vector, components)
         case Temporary(value):
             return value
         case Chosen(condition, a, b):
@@ -337,11 +336,23 @@ def read(walk: Walk, spot: Spot) -> Value:
             return composites.selected(condition, first, second)
 
 
+def _read_lanes(walk: Walk, pointer: Pointing, vector: types.Vector, components: tuple[int, ...]) -> Value:
+    """Some components of a vector in a memory; of a private one no others are loaded, which need not have a value."""
+    if pointer.type.space != "private":
+        return parts.picked(memories.load(walk, pointer, vector), (components,))
+    element = vector.element
+    found = {
+        k: memories.load(walk, memories.further(walk, pointer, k * element.size, element), element) for k in components
+    }
+    numbers = [n for k in components for n in composites.leaves(found[k])]
+    return composites.assembled(types.Vector(element, len(components)), numbers)
+
+
 def _check_given(walk: Walk, key: Key) -> None:
-    """Has a number that is read and was given no value held in a memory, where such reads are found."""
-    value = walk.bindings[key].value
-    if isinstance(value, Null) and isinstance(value.type, types.Scalar):
-        raise Retrace(key[1], value.type.size)
+    """Has a number or vector that is read and was given no value held in a memory, where such reads are found."""
+    match walk.bindings[key].value:
+        case Null(type=types.Scalar() as of) | Null(type=types.Vector(element=of)):
+            raise Retrace(key[1], of.size)
 
 
 def write(walk: Walk, spot: Spot, value: Value) -> None:

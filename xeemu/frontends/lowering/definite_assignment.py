@@ -1,8 +1,8 @@
-"""Assigned: which numbers may be read before they were given a value, from the trees of functions alone.
+"""Definite assignment: which numbers and vectors may be read before they were given a value, from the trees alone.
 
 As compilers do for a warning, and as Java does for an error (definite assignment, JLS 16): along every path to a read
-there has to be an assignment. Where there is none on some path, the number is held in a memory, in which such reads are
-found as the kernel runs; whether data ever take that path, nobody knows before.
+there has to be an assignment, of each component that is read. Where there is none on some path, the variable is held in
+a memory, in which such reads are found as the kernel runs; whether data ever take that path, nobody knows before.
 """
 
 import dataclasses
@@ -15,32 +15,56 @@ from xeemu.frontends.functions import Function
 from xeemu.frontends.lowering import effects
 from xeemu.frontends.tree import Expression, Statement, Variable
 
-Given = frozenset[Variable]
-"""The numbers that have a value on all paths that lead to a place; all of them where none does."""
+Part = tuple[Variable, int]
+"""A component of a vector, by its number; a number is its own only one."""
+
+Given = frozenset[Part]
+"""What has a value on all paths that lead to a place; everything where none does."""
 
 
 @functools.lru_cache(maxsize=512)
-def doubtful(kernel: Function) -> Given:
-    """The private numbers of a kernel and its functions that may be read before they have a value."""
+def doubtful(kernel: Function) -> frozenset[Variable]:
+    """The private numbers and vectors of a kernel and its functions that may be read before they have a value."""
     return frozenset(variable for function in effects.functions(kernel) for variable in _of_body(function))
 
 
-def _of_body(function: Function) -> Given:
+def _of_body(function: Function) -> frozenset[Variable]:
     nodes = effects.nodes(function.body)
     if any(isinstance(node, tree.Goto | tree.Label | tree.Try) for node in nodes):
         return frozenset()
     declared = {v for node in nodes if isinstance(node, tree.Declaration) for v in node.variables}
     pointed = {v for node in nodes for v in _pointed(node)}
-    tracked = frozenset(v for v in declared if v.initializer is None and v.space == "private" and _is_number(v))
-    if not tracked - pointed:
+    empty = {v for v in declared if v.initializer is None and v.space == "private"}
+    tracked = frozenset(part for variable in empty - pointed for part in _parts(variable))
+    if not tracked:
         return frozenset()
-    paths = _Paths(tracked - pointed)
+    paths = _Paths(tracked)
     paths.statement(function.body, frozenset())
-    return frozenset(paths.doubtful)
+    return frozenset(variable for variable, _ in paths.doubtful)
 
 
-def _is_number(variable: Variable) -> bool:
-    return isinstance(variable.type, types.Scalar)
+def _parts(variable: Variable) -> Given:
+    match variable.type:
+        case types.Scalar():
+            return frozenset({(variable, 0)})
+        case types.Vector(count=count):
+            return frozenset((variable, k) for k in range(count))
+    return frozenset()
+
+
+def _named(node: object) -> tuple[Part, ...]:
+    """The parts of a variable that an lvalue names, in its order; none where the tree does not tell which."""
+    match node:
+        case tree.Name(variable=variable):
+            return tuple(sorted(_parts(variable), key=lambda part: part[1]))
+        case tree.Swizzle(base=base, components=components):
+            inner = _named(base)
+            return tuple(inner[k] for k in components) if inner else ()
+        case tree.Subscript(base=base, index=index) if isinstance(base.type, types.Vector):
+            inner, at = _named(base), _bare(index)
+            if isinstance(at, tree.Constant) and 0 <= at.value < len(inner):
+                return (inner[int(at.value)],)
+    return ()
 
 
 def _pointed(node: object) -> Iterable[Variable]:
@@ -65,14 +89,14 @@ class _Paths:
     """One pass over a function's body.
 
     Attributes:
-      doubtful: the numbers that are read and need not have a value.
+      doubtful: what is read and need not have a value.
     """
 
     def __init__(self, tracked: Given):
         self._tracked = tracked
         self._loops: list[_Left] = []
         self._jumps: list[_Left] = []
-        self.doubtful: set[Variable] = set()
+        self.doubtful: set[Part] = set()
 
     def statement(self, node: Statement, given: Given) -> Given:
         """What has a value after a statement, of what has before."""
@@ -104,10 +128,10 @@ class _Paths:
     def expression(self, node: Expression, given: Given) -> Given:
         """The same of an expression, in the order in which its parts are evaluated."""
         match node:
-            case tree.Assignment(op="", target=tree.Name(variable=variable), value=value):
-                return self.expression(value, given) | (self._tracked & {variable})
-            case tree.Name(variable=variable):
-                self.doubtful |= (self._tracked - given) & {variable}
+            case tree.Assignment(op="", target=target, value=value) if named := _named(target):
+                return self.expression(value, given) | (self._tracked & set(named))
+            case tree.Name() | tree.Swizzle() | tree.Subscript() if named := _named(node):
+                self.doubtful |= (self._tracked - given) & set(named)
                 return given
             case tree.Binary(op="&&" | "||", left=left, right=right):
                 given = self.expression(left, given)
@@ -129,7 +153,7 @@ class _Paths:
     def _declared(self, given: Given, variable: Variable) -> Given:
         if variable.initializer is not None:
             return self.expression(variable.initializer, given)
-        return given - {variable}  # of an iteration before it may have one
+        return given - _parts(variable)  # of an iteration before it may have one
 
     def _loop(self, node: tree.Loop, given: Given) -> Given:
         left = _Left()
