@@ -11,7 +11,7 @@ bin=$root/.venv/bin
 
 # What is tested and shown is the installed package: no module is found in the current directory or in PYTHONPATH.
 export PYTHONSAFEPATH=1 PYTHONNOUSERSITE=1
-unset PYTHONPATH PYTHONHOME
+unset PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE # asserts that pytest has rewritten are kept for the next run
 
 make_environment() {
   local extra=${1:-} stamp

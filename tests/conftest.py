@@ -14,7 +14,7 @@ import jax
 import pytest
 
 # Cases of a test that a run takes which is not thorough.
-_CASES = 3
+_CASES = 2
 
 # What XLA does less of unless --optimize is given; results must not depend on it.
 _EFFORT = (
