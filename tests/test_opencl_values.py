@@ -82,6 +82,12 @@ def test_a_number_that_has_a_value_on_every_way_is_in_a_register(body, expected)
     np.testing.assert_array_equal(xe.launch(kernel(body), N)(A), expected)
 
 
+def test_what_the_front_end_keeps_for_itself_is_not_printed():
+    made = kernel("struct pair s; s.a = 1; a[i] = s.b;", "struct pair { int a, b; };")
+    first = str(xe.trace(made, N)(A)).splitlines()[0]
+    assert first.split("#")[0].strip() == "kernel f"
+
+
 def test_a_float_without_a_value_is_no_number():
     text = "kernel void f(global float* a) { float x; x += 1.0f; a[get_global_id(0)] = x; }"
     assert np.isnan(xe.launch(xe.load(text)["f"], N)(np.zeros(64, np.float32))).all()

@@ -55,7 +55,8 @@ def of_kernel(program: "Program") -> Region:
 
 def _header(program: "Program") -> Iterator[tuple[str, str]]:
     g = program.geometry
-    static = ", ".join(f"{name}={of_static(value)}" for name, value in program.static)
+    # What a front end keeps there for itself is under names that are no identifiers.
+    static = ", ".join(f"{name}={of_static(value)}" for name, value in program.static if name.isidentifier())
     definition = source.of_function(program.kernel.function.__code__)
     yield f"kernel {program.kernel.name}" + (f" ({static})" if static else ""), f"# {definition.place}"
     cut = "plain range" if g.plain else f"work-group {printer.sizes(g.local_range)}, sub-group {g.sub_group_size}"

@@ -338,14 +338,12 @@ def read(walk: Walk, spot: Spot) -> Value:
 
 def _read_lanes(walk: Walk, pointer: Pointing, vector: types.Vector, components: tuple[int, ...]) -> Value:
     """Some components of a vector in a memory; of a private one no others are loaded, which need not have a value."""
-    if pointer.type.space != "private":
+    if pointer.type.space != "private" or len(set(components)) == vector.count:
         return parts.picked(memories.load(walk, pointer, vector), (components,))
-    element = vector.element
-    found = {
-        k: memories.load(walk, memories.further(walk, pointer, k * element.size, element), element) for k in components
-    }
-    numbers = [n for k in components for n in composites.leaves(found[k])]
-    return composites.assembled(types.Vector(element, len(components)), numbers)
+    of = vector.element
+    found = {k: memories.load(walk, memories.further(walk, pointer, k * of.size, of), of) for k in components}
+    numbers = [number for k in components for number in composites.leaves(found[k])]
+    return composites.assembled(types.Vector(of, len(components)), numbers)
 
 
 def _check_given(walk: Walk, key: Key) -> None:
