@@ -783,3 +783,26 @@ def test_texts_beyond_ascii_are_printed_by_the_host_and_by_a_stream():
     }"""
     ).run()
     assert result.output == "é\\n√\u00a0A\nsub\u00a0group é 3\n2√\n"
+
+
+@pytest.mark.parametrize("given", ["#define SYCL_SIMPLE_SWIZZLES\n#define NDEBUG\n", ""])
+def test_what_a_program_defines_for_our_headers_is_before_them(given, tmp_path):
+    """Other macros are not, even if they are called as something in a header is."""
+    path = tmp_path / "turned.cpp"
+    path.write_text(
+        f"""#define n 7
+{given}#include <cassert>
+#include <iostream>
+#include <sycl/sycl.hpp>
+int main() {{
+  sycl::queue q;
+  sycl::int4 *v = sycl::malloc_shared<sycl::int4>(1, q);
+  assert(n == 8);
+  q.single_task([=] {{ v[0] = sycl::int4(1, 2, 3, 4).wzyx() * sycl::int2(n, 1).xyyx(); }}).wait();
+  std::cout << v[0].x() << v[0].y() << v[0].z() << v[0].w();
+  sycl::free(v, q);
+}}
+"""
+    )
+    options = "" if given else "-DSYCL_SIMPLE_SWIZZLES -DNDEBUG"
+    assert xe.load(path, options=options).run().output == "28327"

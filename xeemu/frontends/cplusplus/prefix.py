@@ -1,7 +1,8 @@
 """Prefix: our headers before a user's macros.
 
 A compiler's headers call things by names that no program may use; ours are as plain as any code. So that a macro such
-as `N`, of an option or at the beginning of a file, does not change them, they are included before it.
+as `N`, of an option or at the beginning of a file, does not change them, they are included before it; after
+those macros alone that a program defines for them.
 """
 
 import linecache
@@ -16,6 +17,8 @@ NAME = os.path.join(HEADERS, "prefix")
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
 _DEFINE = re.compile(r"^\s*#\s*define\b")
+_FOR_HEADERS = re.compile(r"^\s*#\s*define\s+(NDEBUG|SYCL_SIMPLE_SWIZZLES)\b")
+"""What a program defines for the headers that it includes."""
 _MOST_FILES = 200
 
 
@@ -23,10 +26,11 @@ def text(name: str, options: Sequence[str]) -> str | None:
     """The text of the prefix for a file and clang's options; None where there are no macros before our headers."""
     macros = list(_macros(options))
     folders = [os.path.dirname(name) or os.curdir, *_folders(options)]
-    found, defines = _headers(name, folders)
-    if not macros and not defines:
+    found, defined = _headers(name, folders)
+    if not macros and not defined:
         return None
-    return "\n".join([*(f"#include <{file}>" for file in found), *macros, ""])
+    first = [line for line in (*macros, *defined) if _FOR_HEADERS.match(line)]
+    return "\n".join([*first, *(f"#include <{file}>" for file in found), *macros, ""])
 
 
 def without(options: Sequence[str]) -> list[str]:
@@ -60,13 +64,15 @@ def _folders(options: Sequence[str]) -> Iterator[str]:
             yield option[2:]
 
 
-def _headers(name: str, folders: Sequence[str]) -> tuple[list[str], bool]:
-    """Those of our headers that a file and the user's files in it include, and whether a macro is before one."""
+def _headers(name: str, folders: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Those of our headers that a file and the user's files in it include, and the macros that are before the last."""
     found: dict[str, None] = {}
-    files, before, macro = [name], False, False
+    files, macros = [name], list[str]()
+    before: list[str] = []
     for file in files:
         for line in linecache.getlines(file):
-            macro = macro or _DEFINE.match(line) is not None
+            if _DEFINE.match(line):
+                macros.append(line.rstrip())
             included = _INCLUDE.match(line)
             if included is None:
                 continue
@@ -77,5 +83,5 @@ def _headers(name: str, folders: Sequence[str]) -> tuple[list[str], bool]:
                     files.append(own)
             elif os.path.isfile(os.path.join(HEADERS, included[1])):
                 found[included[1]] = None
-                before = before or macro
+                before = list(macros)
     return list(found), before

@@ -206,29 +206,49 @@ template <class T, int n> struct vec {
   {                                             \
     return swizzle<i, k, l>();                  \
   }
+#define XEEMU_SWIZZLE4(p, i, q, k, s, l, t, m)            \
+  vec<T, 4> p##q##s##t() const                            \
+    requires(n > i && n > k && n > l && n > m && n <= 4)  \
+  {                                                       \
+    return swizzle<i, k, l, m>();                         \
+  }
 #ifdef SYCL_SIMPLE_SWIZZLES
-#define XEEMU_LAST(p, i, q, k)     \
-  XEEMU_SWIZZLE2(p, i, q, k)       \
-  XEEMU_SWIZZLE3(p, i, q, k, x, 0) \
-  XEEMU_SWIZZLE3(p, i, q, k, y, 1) XEEMU_SWIZZLE3(p, i, q, k, z, 2) XEEMU_SWIZZLE3(p, i, q, k, w, 3)
-#define XEEMU_SECOND(p, i) XEEMU_LAST(p, i, x, 0) XEEMU_LAST(p, i, y, 1) XEEMU_LAST(p, i, z, 2) XEEMU_LAST(p, i, w, 3)
-  XEEMU_SECOND(x, 0)
-  XEEMU_SECOND(y, 1) XEEMU_SECOND(z, 2) XEEMU_SECOND(w, 3)
-#undef XEEMU_LAST
+#define XEEMU_THIRD(p, i, q, k, s, l)    \
+  XEEMU_SWIZZLE3(p, i, q, k, s, l)       \
+  XEEMU_SWIZZLE4(p, i, q, k, s, l, x, 0) \
+  XEEMU_SWIZZLE4(p, i, q, k, s, l, y, 1) \
+  XEEMU_SWIZZLE4(p, i, q, k, s, l, z, 2) \
+  XEEMU_SWIZZLE4(p, i, q, k, s, l, w, 3)
+#define XEEMU_SECOND(p, i, q, k)                             \
+  XEEMU_SWIZZLE2(p, i, q, k)                                 \
+  XEEMU_THIRD(p, i, q, k, x, 0) XEEMU_THIRD(p, i, q, k, y, 1) \
+  XEEMU_THIRD(p, i, q, k, z, 2) XEEMU_THIRD(p, i, q, k, w, 3)
+#define XEEMU_FIRST(p, i)                               \
+  XEEMU_SECOND(p, i, x, 0) XEEMU_SECOND(p, i, y, 1) \
+  XEEMU_SECOND(p, i, z, 2) XEEMU_SECOND(p, i, w, 3)
+  XEEMU_FIRST(x, 0)
+  XEEMU_FIRST(y, 1)
+  XEEMU_FIRST(z, 2)
+  XEEMU_FIRST(w, 3)
+#undef XEEMU_THIRD
 #undef XEEMU_SECOND
+#undef XEEMU_FIRST
 #else
   XEEMU_SWIZZLE2(x, 0, y, 1)
-  XEEMU_SWIZZLE2(z, 2, w, 3) XEEMU_SWIZZLE2(y, 1, x, 0) XEEMU_SWIZZLE2(x, 0, x, 0) XEEMU_SWIZZLE2(y, 1, y, 1)
-      XEEMU_SWIZZLE2(x, 0, z, 2) XEEMU_SWIZZLE2(y, 1, z, 2) XEEMU_SWIZZLE2(y, 1, w, 3) XEEMU_SWIZZLE3(x, 0, y, 1, z, 2)
-          XEEMU_SWIZZLE3(z, 2, y, 1, x, 0)
+  XEEMU_SWIZZLE2(z, 2, w, 3)
+  XEEMU_SWIZZLE2(y, 1, x, 0)
+  XEEMU_SWIZZLE2(x, 0, x, 0)
+  XEEMU_SWIZZLE2(y, 1, y, 1)
+  XEEMU_SWIZZLE2(x, 0, z, 2)
+  XEEMU_SWIZZLE2(y, 1, z, 2)
+  XEEMU_SWIZZLE2(y, 1, w, 3)
+  XEEMU_SWIZZLE3(x, 0, y, 1, z, 2)
+  XEEMU_SWIZZLE3(z, 2, y, 1, x, 0)
+  XEEMU_SWIZZLE4(x, 0, y, 1, z, 2, w, 3)
 #endif
 #undef XEEMU_SWIZZLE2
 #undef XEEMU_SWIZZLE3
-      vec<T, 4> xyzw() const
-    requires(n == 4)
-  {
-    return *this;
-  }
+#undef XEEMU_SWIZZLE4
 
   template <class U, rounding_mode m = rounding_mode::automatic> vec<U, n> convert() const {
     typedef typename vec<U, n>::vector_t R;
