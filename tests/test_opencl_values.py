@@ -117,3 +117,22 @@ def test_null_is_outside_a_memory():
 
 def test_a_kernel_may_have_no_arguments():
     assert xe.launch(xe.load("kernel void f() { }")["f"], N)() == ()
+
+
+@pytest.mark.parametrize("step", ["g * get_local_size(0) * s", "-(int)s", "(long)s", "(uchar)s"])
+@pytest.mark.parametrize("start", ["l * (int)s + n", "l + s", "(ulong)l"])
+def test_a_pointer_goes_on_by_numbers_of_several_types(start, step):
+    """Who is done keeps where it was."""
+    text = f"""kernel void f(global int* out, global const int* in, uint s, uint g, int n) {{
+      uint l = get_local_id(0);
+      global const int* p = in + 512;
+      p += {start};
+      for (int id = l; l < 60 && id < n; id += 64) p += {step};
+      out[get_global_id(0)] = *p;
+    }}"""
+    given = np.zeros(64, np.int32), np.arange(4096, dtype=np.int32), np.uint32(2), np.uint32(1), np.int32(200)
+    result = xe.launch(xe.load(text)["f"], N)(*given)
+    turns = np.where(A < 60, -(-(200 - A) // 64), 0)
+    by = {"g": 128, "-": -2, "(l": 2, "(u": 2}[step[: 2 if step[0] == "(" else 1]]
+    first = {"l * (int)s + n": 2 * A + 200, "l + s": A + 2, "(ulong)l": A}[start]
+    np.testing.assert_array_equal(result, 512 + first + turns * by)

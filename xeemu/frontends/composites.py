@@ -22,6 +22,7 @@ from xeemu.frontends.values import (
     Pointing,
     Value,
     alike,
+    converted,
     exact,
     index,
     zero,
@@ -93,7 +94,7 @@ def selected(mask: Data, new: Value, old: Value) -> Value:
         case Fields(type=of, items=fields), Fields(items=others):
             return Fields(of, {name: selected(mask, a, others[name]) for name, a in fields.items()})
         case Pointing(), Pointing() if new.memory == old.memory:
-            return dataclasses.replace(new, offset=_selected(mask, new.offset, old.offset))
+            return dataclasses.replace(new, offset=_selected(mask, *_offsets(new.offset, old.offset)))
         case Address(), Address() if (new.variable, steady(new.path)) == (old.variable, steady(old.path)):
             return rebuilt(new, [_selected(mask, a, b) for a, b in zip(leaves(new), leaves(old), strict=True)])
         case _, Null() if not _is_null_pointer(old):
@@ -107,6 +108,18 @@ def selected(mask: Data, new: Value, old: Value) -> Value:
 
 def _is_null_pointer(value: Null) -> bool:
     return value.given and isinstance(value.type, types.Pointer)
+
+
+def _offsets(new: Number, old: Number) -> tuple[Number, Number]:
+    """Two offsets in one memory as numbers of one type: what was added to a pointer may have been of another one.
+
+    In elements they are below 2^31 unless they have 64 bits, and may be below 0.
+    """
+    fits = all(n.interval and intervals.fits_int32(n.interval) and n.type.size >= 4 for n in (new, old))
+    if new.type == old.type or fits:
+        return new, old
+    wide = types.LONG if max(new.type.size, old.type.size) == 8 else types.INT
+    return converted(new, wide), converted(old, wide)
 
 
 def _selected(mask: Data, new: Number, old: Number) -> Number:
