@@ -14,6 +14,7 @@ from xeemu.language.geometry import Geometry
 from xeemu.planning import (
     access_plans,
 )
+from xeemu.planning.access_constraints import LoadConstraint
 from xeemu.planning.access_plans import (
     Empty,
     Gather,
@@ -55,8 +56,8 @@ def reference(*indices, shape=(SIZE,), space="global", masked=False, alone=True,
     return Reference(storage, address, masked, True)
 
 
-def loaded(given, chunk=CHUNK, **loading):
-    return access_plans.of_load(given, chunk, **loading)
+def loaded(given, chunk=CHUNK, missing=None, **constraint):
+    return access_plans.of_load(given, chunk, missing, LoadConstraint(**constraint))
 
 
 def test_a_line_is_a_window():

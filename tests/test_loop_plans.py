@@ -101,7 +101,7 @@ def test_slices_that_move_steadily_share_a_window():
     assert version.iterations == CPU.unrolling.most
     block = version.blocks[version.iterations]
     assert len(block.loads) == 1
-    assert not block.in_line
+    assert not block.iteration.in_line
     assert not block.updates
     assert not plan.versions.checks
     assert plan.versions.beyond is version
@@ -116,7 +116,7 @@ def test_slices_that_are_far_apart_are_each_read_for_themselves():
     plan = planned(lambda k, value, x, lid, start: value * 3 + x[lid + k * 64], elements=64 * TURNS)
     for block in plan.versions.inside.blocks.values():
         assert not block.loads
-        assert len(block.in_line) == 1
+        assert len(block.iteration.in_line) == 1
 
 
 def test_many_work_items_share_no_window_on_a_cpu():
@@ -124,12 +124,17 @@ def test_many_work_items_share_no_window_on_a_cpu():
     many = dataclasses.replace(CPU, many_items=1)
     plan = loop_plans.of_loop(dataclasses.replace(loop, chunk=dataclasses.replace(loop.chunk, target=many)))
     assert plan.versions.inside.iterations == CPU.unrolling.most_of_many
-    assert all(not block.loads and block.in_line for block in plan.versions.inside.blocks.values())
+    assert all(not block.loads and block.iteration.in_line for block in plan.versions.inside.blocks.values())
 
 
 def further(k, value, x, lid, start):
     """A slice that is not within bounds in all iterations."""
     return value * 3 + x[300 + start + lid + k]
+
+
+def first(version):
+    """How the accesses of the iterations of a version's first block are made."""
+    return next(iter(version.blocks.values())).iteration
 
 
 @pytest.mark.parametrize(("elements", "target", "checked"), [(500, CPU, 1), (500, GPU, 0), (TURNS, CPU, 0)])
@@ -141,12 +146,12 @@ def test_bounds_are_looked_at_once_where_a_loop_may_stay_within_them(elements, t
     assert len(versions.checks) == checked
     for check in versions.checks.values():
         assert (check.elements, check.travel) == (elements, TURNS - 1)
-        assert versions.inside.trusted
-        assert versions.beyond.gathered
+        assert first(versions.inside).trusted
+        assert first(versions.beyond).gathered
         assert versions.beyond.iterations == 1
     if elements == TURNS:
         assert versions.inside is versions.beyond
-        assert versions.inside.gathered
+        assert first(versions.inside).gathered
 
 
 def filling(k, memory, x, lid, start):
@@ -185,7 +190,7 @@ def test_gathers_and_places_that_depend_on_what_is_carried_go_one_by_one():
 
 
 def test_a_loop_that_is_watched_goes_one_by_one():
-    assert loop_plans.as_it_stands(counted(steady)) == OneByOne(CPU.watched_iterations)
+    assert loop_plans.of_loop(dataclasses.replace(counted(steady), watched=True)) == OneByOne(CPU.watched_iterations)
 
 
 @pytest.fixture

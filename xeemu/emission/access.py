@@ -19,7 +19,9 @@ from xeemu.emission import (
     small_histograms,
 )
 from xeemu.emission.buffers import Buffer, Update
+from xeemu.emission.context import Applied
 from xeemu.emission.emitted_chunks import EmittedChunk
+from xeemu.emission.items import as_value
 from xeemu.emission.placed_windows import PlacedWindow
 from xeemu.emission.positions import Lanes, Touched, columns, places
 from xeemu.emission.values import Emitted, Groupwise, Parts, own
@@ -45,38 +47,29 @@ from xeemu.planning.periodic_gathers import PeriodicGather
 from xeemu.planning.strided_windows import StridedWindow
 
 
-def read(
-    plan: Load,
-    at: Touched,
-    sharing: Sharing | None,
-    around: dict[int, jax.Array],
-    in_line: bool = False,
-    base: jax.Array | None = None,
-) -> Groupwise:
+def read(plan: Load, at: Touched, applied: Applied) -> Groupwise:
     """`[own groups or 1, n or 1]` values of the elements that a load touches.
 
     Args:
       plan: how it is carried out.
       at: the elements.
-      sharing: which groups share them.
-      around: see `Applied`.
-      in_line: whether a window is read along a line of the memory, see `Iteration`.
-      base: of the number that a periodic gather divides, if that has one.
+      applied: the load.
     """
     data = at.buffer.data
     match plan:
         case Missing(value):
             return Groupwise(jnp.full((1, at.where.count), value))
         case PeriodicGather():
-            return Groupwise(_periods(plan, at, base))
+            return Groupwise(_periods(plan, at, as_value(applied.read(plan.index.dividend)).base))
         case StridedWindow():
-            return _placed(plan, at).read(data, in_line)
+            return _placed(plan, at).read(data)
         case StencilWindow():
-            return _part(plan, at, around)
+            return _part(plan, at, applied.around)
         case HaloedTiles():
             tiles = rectangles.tiles(plan.cover, data, positions.starts(at.buffer, at.address, plan.further, at.chunk))
             return Groupwise(columns(tiles, plan.chosen), plan.sharing)
         case Gather():
+            sharing = layouts.sharing(applied.layouts[0])
             return Groupwise(_gather(plan, at, sharing), sharing)
 
 
@@ -154,7 +147,7 @@ class Loaded:
 
 
 def _gather(plan: Gather, at: Touched, sharing: Sharing | None) -> jax.Array:
-    index, inside = at.address.find()
+    index, inside = (at.address.settled() if plan.settled else at.address).find()
     place, data = own(places(at.buffer, index, at.where, at.chunk), sharing), at.buffer.data.reshape(-1)
     if plan.run > 1:
         return _runs(data, place[:, :: plan.run], plan.run)
@@ -211,7 +204,7 @@ def store(plan: Store, at: Touched, value: Emitted) -> Buffer:
         written = _placed(plan.by, at).written(contents(buffer), values, where.mask)
         viewed = plan.by.whole and where.mask is None
         return dataclasses.replace(buffer.holding(written), viewed=viewed)
-    return buffer.holding(_scatter(buffer.data, "store", _target(at), values, _always(at)))
+    return buffer.holding(_scatter(buffer.data, "store", _target(at), values, plan.by.always))
 
 
 def contents(buffer: Buffer) -> jax.Array:
@@ -221,11 +214,6 @@ def contents(buffer: Buffer) -> jax.Array:
     sees it in another shape (a fault of JAX 0.10.2 on CPUs). A window that is the whole memory is not written to.
     """
     return fusion_barriers.apart(buffer.data) if buffer.viewed else buffer.data
-
-
-def _always(at: Touched) -> bool:
-    """Whether every element takes part and is within bounds."""
-    return at.address.known.proved and at.where.mask is None
 
 
 def _target(at: Touched) -> jax.Array:
@@ -276,7 +264,7 @@ def atomic(plan: Atomic, at: Touched, op: str, values: Sequence[Emitted]) -> Buf
             update = _update(plan, at, op, arrays[0])
             if plan.waits:
                 return dataclasses.replace(buffer, left=(*buffer.left, update))
-            return buffer.holding(carried_out(buffer, [update], chunk))
+            return buffer.holding(carried_out(buffer, [update]))
         case InOrder():
             return buffer.holding(_in_order(plan, at, op, arrays)[1])
 
@@ -284,7 +272,7 @@ def atomic(plan: Atomic, at: Touched, op: str, values: Sequence[Emitted]) -> Buf
 def _update(plan: ScatteredUpdate, at: Touched, op: str, array: jax.Array) -> Update:
     target = _rows(at) if plan.own else _target(at)
     operand = jnp.broadcast_to(-array if op == "sub" else array, target.shape)
-    return Update(target, operand, "add" if op == "sub" else op, _always(at), plan.own, plan.few)
+    return Update(target, operand, "add" if op == "sub" else op, plan.always, plan.own, plan.few)
 
 
 def _rows(at: Touched) -> jax.Array:
@@ -303,17 +291,12 @@ def _positions(update: Update, data: jax.Array) -> jax.Array:
     return flat.reshape(update.target.shape)
 
 
-def carried_out(buffer: Buffer, updates: Sequence[Update], chunk: EmittedChunk) -> jax.Array:
-    """The contents of a memory after updates, all by one operation.
-
-    They are joined in one scatter unless that takes its elements one after the other anyway.
-    """
-    counted = small_histograms.of_updates(updates)
-    data, others = (
-        small_histograms.added(buffer, counted, chunk.target.counting),
-        [u for u in updates if u not in counted],
-    )
-    for update in others if chunk.target.scatters_in_order else _joined(others, data):
+def carried_out(buffer: Buffer, updates: Sequence[Update], joined: bool = False) -> jax.Array:
+    """The contents of a memory after updates, all by one operation; `joined` if by one scatter."""
+    counted = [update for update in updates if update.few is not None]
+    others = [update for update in updates if update.few is None]
+    data = small_histograms.added(buffer, counted)
+    for update in _joined(others, data) if joined else others:
         data = _scatter(data, update.op, _positions(update, data), update.values, update.always)
     return data
 

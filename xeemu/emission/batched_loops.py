@@ -17,7 +17,6 @@ import numpy as np
 from xeemu.emission import access, batched_updates, emitted_loops, iteration_blocks, reductions
 from xeemu.emission.emitted_loops import EmittedLoop, PlacedAccess
 from xeemu.emission.items import Item, as_memory
-from xeemu.emission.iterations import Iteration
 from xeemu.emission.values import Groupwise
 from xeemu.ir import ops
 from xeemu.knowledge import induction
@@ -79,7 +78,7 @@ class _Batch:
                 after[k] = self._written(carries[k], places[update.number], update.number, found[k])
             elif isinstance(update, Scattered):
                 before = as_memory(loop.carried.items[k]).holding(carries[k])
-                after[k] = access.carried_out(before, found[k], loop.chunk)
+                after[k] = access.carried_out(before, found[k], update.joined)
         reduced = self._reduced(carries)
         if iterations < self.version.iterations:
             return self._combined(after, {k: self._total(found[k], op) for k, op in reduced.items()}), accumulators
@@ -93,12 +92,9 @@ class _Batch:
         loaded = {n: _loaded(at, iterations) for n, at in loop.placed(carries, block.loads).items()}
         reduced = self._reduced(carries)
         before = [_neutral(p, reduced[k]) if k in reduced else p for k, p in enumerate(carries)]
-        scattered = (n for update in plan.updated.values() if isinstance(update, Scattered) for n in update.numbers)
-        once = Iteration(at_once=True, deferred=frozenset(block.updates), scattered=frozenset(scattered))
 
         def find(number: jax.Array, loaded: dict[int, Groupwise]) -> dict[int, Any]:
-            iteration = dataclasses.replace(once, loaded=loaded)
-            return self._left(loop.outputs(induction.advanced(plan.growth, before, number), iteration))
+            return self._left(loop.outputs(induction.advanced(plan.growth, before, number), block.iteration, loaded))
 
         found: dict[int, Any] = jax.vmap(find)(jnp.arange(iterations, dtype=np.int32), loaded)
         return found

@@ -16,6 +16,8 @@ from xeemu.emission.packing import Slot
 from xeemu.emission.values import Emitted
 from xeemu.ir import control
 from xeemu.ir.program import Region
+from xeemu.planning import branch_plans
+from xeemu.planning.branch_plans import Divergent, Known, Uniform
 
 _Branch = Callable[[int, jax.Array | None, list[Item]], list[Any]]
 """What a branch gives, by its number, for the groups of a mask, from what the branches see."""
@@ -37,15 +39,17 @@ def results(emitter: Emitter, applied: Applied, branches: Sequence[Region]) -> l
         outputs = emitter.body(branches[k], applied.inner[k], control.given(applied.op, given, k), running)
         return packing.packed(outputs, slots, context.chunk)
 
-    if (only := chosen.known.only) is not None and not context.observer.watches:
-        packed = branch(min(max(only, 0), len(branches) - 1), applied.active, operands)
-        return packing.unpacked(packed, slots)
-    which = jnp.clip(chosen.array(context.chunk), 0, len(branches) - 1)
-    if chosen.known.varying:
-        packed = _varying(branch, which, len(branches), applied, slots, context)
-    else:
-        choices = [functools.partial(branch, k, applied.active, operands) for k in range(len(branches))]
-        packed = _uniform(choices, which, context.observer)
+    def which() -> jax.Array:
+        return jnp.clip(chosen.array(context.chunk), 0, len(branches) - 1)
+
+    match branch_plans.of_choice(applied.op, applied.facts, context.observer.watches, context.chunk.target):
+        case Known(number):
+            packed = branch(number, applied.active, operands)
+        case Uniform():
+            choices = [functools.partial(branch, k, applied.active, operands) for k in range(len(branches))]
+            packed = _uniform(choices, which(), context.observer)
+        case Divergent() as plan:
+            packed = _varying(plan, branch, which(), applied, slots, context)
     return packing.unpacked(packed, slots)
 
 
@@ -74,44 +78,39 @@ def _uniform(choices: Sequence[Callable[[], list[Any]]], which: jax.Array, obser
 
 
 def _varying(
-    branch: _Branch, which: jax.Array, count: int, applied: Applied, slots: Sequence[Slot], context: Context
+    plan: Divergent, branch: _Branch, which: jax.Array, applied: Applied, slots: Sequence[Slot], context: Context
 ) -> list[Any]:
     """The results of branches of which groups take different ones."""
     places, active = applied.facts.places[applied.number], applied.active
     packed: list[Any] = [slot.blank(context.chunk) for slot in slots]
-    for k in range(count):
+    for k in range(len(applied.op.regions)):
         running = (which == k) if active is None else active & (which == k)
-        run = functools.partial(branch, k, running)
-        packed = _masked(run, packed, applied.operands[:-1], places, running, context)
+        after = functools.partial(
+            _masked, functools.partial(branch, k, running), applied.operands[:-1], places, running, context.observer
+        )
+        before = (packed, context.observer.state)
+        # A branch that no group of the chunk takes is skipped where that pays.
+        results = lax.cond(running.any(), after, lambda unchanged: unchanged, before) if plan.skips else after(before)
+        packed, context.observer.state = results
     return packed
 
 
 def _masked(
     branch: Callable[[list[Item]], list[Any]],
-    packed: list[Any],
     operands: Sequence[Item],
     places: Sequence[tuple[int, ...] | None],
     running: jax.Array,
-    context: Context,
-) -> list[Any]:
-    """The results after one branch has run for the groups that take it."""
-    observer = context.observer
-
-    def run(before: tuple[list[Any], Any]) -> tuple[list[Any], Any]:
-        results, observer.state = before
-        given = list(operands)
-        for place, data in zip(places, results, strict=True):
-            for k in place or ():
-                given[k] = as_memory(given[k]).holding(data)
-        after = [
-            new if place else packing.selected(running, new, old)
-            for new, old, place in zip(branch(given), results, places, strict=True)
-        ]
-        return after, observer.state
-
-    before = (packed, observer.state)
-    # A branch that no group of the chunk takes is skipped where that pays.
-    skips = context.chunk.target.skips_branches
-    after = lax.cond(running.any(), run, lambda unchanged: unchanged, before) if skips else run(before)
-    results, observer.state = after
-    return results
+    observer: Observer,
+    before: tuple[list[Any], Any],
+) -> tuple[list[Any], Any]:
+    """The results, and the observer's state, after one branch has run for the groups that take it."""
+    results, observer.state = before
+    given = list(operands)
+    for place, data in zip(places, results, strict=True):
+        for k in place or ():
+            given[k] = as_memory(given[k]).holding(data)
+    after = [
+        new if place else packing.selected(running, new, old)
+        for new, old, place in zip(branch(given), results, places, strict=True)
+    ]
+    return after, observer.state

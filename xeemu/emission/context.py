@@ -1,17 +1,18 @@
 """Context: what emission depends on beside the program: the groups, who watches, and the loop that it is in."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import jax
 
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.items import Item
-from xeemu.emission.iterations import Iteration
 from xeemu.emission.observer import Observer
+from xeemu.emission.values import Groupwise
 from xeemu.ir.program import Op, Region, Value
 from xeemu.knowledge.analysis import Facts, Known
+from xeemu.planning.iterations import Iteration
 from xeemu.planning.layout_assignment import Setting
 from xeemu.planning.layouts import Layout
 
@@ -25,29 +26,20 @@ class Context:
       present: `[G, L]` mask of the work-items that exist, or None.
       observer: is told of everything that is emitted.
       iteration: the one of a loop's block that is being emitted, if one is.
+      loaded: for loads that a window of the whole block holds, what they give in it, `[own groups, n]`.
     """
 
     chunk: EmittedChunk
     present: jax.Array | None
     observer: Observer
     iteration: Iteration | None = None
+    loaded: Mapping[int, Groupwise] = dataclasses.field(default_factory=dict)
 
     @property
     def setting(self) -> Setting:
         """What the layouts of values depend on."""
-        observer = self.observer
-        return Setting(
-            self.chunk.geometry,
-            watched=observer.watches,
-            followed=bool(observer.followed),
-            apart=self.chunk.target.joins_by_branches,
-            at_once=self.iteration is not None and self.iteration.at_once,
-            block=self.chunk.block() if self.chunk.target.keeps_shared else None,
-        )
-
-    def storing(self, known: Known) -> EmittedChunk:
-        """The groups that store to a memory: any of them if all would store the same."""
-        return self.chunk.storing(known)
+        at_once = self.iteration is not None and self.iteration.at_once
+        return Setting.of(self.chunk, self.observer.watches, bool(self.observer.followed), at_once)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ from xeemu.emission.observer import Observer
 from xeemu.emission.values import Emitted
 from xeemu.ir.control import Scan
 from xeemu.knowledge import analysis
+from xeemu.knowledge.analysis import Facts
 from xeemu.planning import loop_plans
 from xeemu.planning.loop_accesses import CountedLoop
 from xeemu.planning.loop_plans import Batched, OneByOne, StripMined
@@ -30,16 +31,14 @@ def results(emitter: Emitter, applied: Applied, scan: Scan) -> list[Item]:
       applied: the loop.
       scan: what it says.
     """
-    count, observer = len(applied.op.seen), emitter.context.observer
+    count = len(applied.op.seen)
     first_element = count + scan.carries
     seen, carries = applied.operands[:count], applied.operands[count:first_element]
     elements = [as_value(o) for o in applied.operands[first_element:]]
     carried = loop_carries.of_loop(scan.body, applied.inner[0], carries, applied.layouts)
     counted = _counted(emitter, applied, scan, seen, carried)
     loop = EmittedLoop(emitter, counted, seen, carried, applied.active)
-    alone = not elements and len(applied.op.results) == scan.carries and not observer.watches
-    plan = loop_plans.of_loop if alone and not _counts_loops(counted, observer) else loop_plans.as_it_stands
-    match plan(counted):
+    match loop_plans.of_loop(counted):
         case OneByOne(unrolled):
             return _one_by_one(loop, applied, elements, unrolled)
         case StripMined() as stripped:
@@ -60,12 +59,13 @@ def _counted(emitter: Emitter, applied: Applied, scan: Scan, seen: Sequence[Item
         chunk=context.chunk,
         storages={memory: buffer.storage for memory, buffer in memories.items()},
         masked=applied.active is not None or context.present is not None,
+        watched=context.observer.watches or _counts_loops(scan, facts, context.observer),
     )
 
 
-def _counts_loops(loop: CountedLoop, observer: Observer) -> bool:
+def _counts_loops(scan: Scan, facts: Facts, observer: Observer) -> bool:
     """Whether a loop's body holds loops that are counted: that is part of what it carries."""
-    inside = analysis.bodies(loop.body, loop.facts)
+    inside = analysis.bodies(scan.body, facts)
     loops = ((facts, n) for body, facts in inside for n, op in enumerate(body.ops) if op.name == "while")
     return any(observer.limit(*key) is not None for key in loops)
 

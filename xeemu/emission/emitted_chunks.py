@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.knowledge.runtime_values import RuntimeValues
 from xeemu.planning.chunk import Chunk
 
 
@@ -19,12 +18,10 @@ class EmittedChunk(Chunk):
     Attributes:
       first: linear id of the first group, a traced scalar or an int.
       never: once the groups are emitted, False as `exactness.never` makes it.
-      runtime_values: once the groups are emitted, those that XLA cannot know.
     """
 
     first: Any
     never: jax.Array | None = None
-    runtime_values: RuntimeValues = dataclasses.field(default_factory=dict)
 
     # Nothing here is cached: an array first made inside a loop must not be used outside it.
 

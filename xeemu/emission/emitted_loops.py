@@ -14,11 +14,11 @@ from xeemu.emission.buffers import Buffer
 from xeemu.emission.context import Emitter
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.items import Item, as_value
-from xeemu.emission.iterations import Iteration
 from xeemu.emission.loop_carries import Carried
 from xeemu.emission.placed_windows import PlacedWindow
-from xeemu.emission.positions import Lanes
+from xeemu.emission.values import Groupwise
 from xeemu.ir import ops
+from xeemu.planning.iterations import Iteration
 from xeemu.planning.loop_accesses import CountedLoop
 from xeemu.planning.loop_plans import Version, Versions
 from xeemu.planning.strided_windows import StridedWindow
@@ -69,10 +69,14 @@ class EmittedLoop:
         return self.carried.packed(outputs[: self.counted.scan.carries], self.chunk)
 
     def outputs(
-        self, packed: list[Any], iteration: Iteration | None = None, elements: Sequence[Item] = ()
+        self,
+        packed: list[Any],
+        iteration: Iteration | None = None,
+        loaded: Mapping[int, Groupwise] | None = None,
+        elements: Sequence[Item] = (),
     ) -> list[Item]:
-        """What an iteration gives, from what is carried into it."""
-        context = dataclasses.replace(self.emitter.context, iteration=iteration)
+        """What an iteration gives, from what is carried into it; `loaded` as `Context` has it."""
+        context = dataclasses.replace(self.emitter.context, iteration=iteration, loaded=loaded or {})
         inputs = [*self._before(packed), *elements]
         return self.emitter.within(context).body(self.counted.body, self.counted.facts, inputs, self.active)
 
@@ -89,13 +93,11 @@ class EmittedLoop:
         found = self.emitter.needed(body, facts, inputs, indices)
         placed = {}
         for (n, window), index in zip(windows.items(), found, strict=True):
-            memory, where = (
-                facts.values[body.ops[n].operands[0]],
-                Lanes(self.counted.moving[n].reference.elements, None),
-            )
-            chunk = self.chunk if body.ops[n].name == ops.LOAD else self.chunk.storing(memory)
-            address = positions.locate(buffers[memory], [as_value(index)], where, chunk)
-            placed[n] = PlacedAccess(buffers[memory], placed_windows.placed(window, buffers[memory], address, chunk))
+            op, known = body.ops[n], self.counted.moving[n].reference.address
+            buffer = buffers[facts.values[op.operands[0]]]
+            chunk = self.chunk if op.name == ops.LOAD else self.chunk.storing(facts.values[op.operands[0]])
+            address = positions.locate(known, buffer, [as_value(index)], chunk)
+            placed[n] = PlacedAccess(buffer, placed_windows.placed(window, buffer, address, chunk))
         return placed
 
     def _before(self, packed: list[Any]) -> list[Item]:

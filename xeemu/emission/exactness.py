@@ -22,26 +22,13 @@ from xeemu.ir import evaluation
 from xeemu.ir.program import Constant, Op
 
 
-def applies(op: Op, known: Sequence[bool]) -> bool:
-    """Whether XLA might carry out an operation in another way.
-
-    Args:
-      op: the operation.
-      known: of each operand, whether XLA may know it: it is alike for all groups, and no runtime value.
-    """
-    name = op.name
-    if name not in ("div", "add", "sub", "mul") or not jnp.issubdtype(op.results[0].dtype, jnp.floating):
-        return False
-    return name == "div" or any(known)
-
-
 def never() -> jax.Array:
     """False, which XLA does not know."""
     return lax.optimization_barrier(np.bool_(False))
 
 
 def bound(op: Op, operands: Sequence[jax.Array], known: Sequence[bool], never: jax.Array) -> list[jax.Array]:
-    """The result of such an operation, of operands as `applies` has them; `never` is what `never()` gave."""
+    """The result of such an operation, see `operation_plans.may_be_inexact`; `never` is what `never()` gave."""
     shape = jnp.broadcast_shapes(*map(jnp.shape, operands))
     first, second = (jnp.broadcast_to(o, shape) for o in operands)
     if op.name == "div":

@@ -24,10 +24,12 @@ from xeemu.ir.program import Constant, Region, Value
 from xeemu.knowledge import runtime_values
 from xeemu.knowledge.analysis import Facts
 from xeemu.language.program import Program
-from xeemu.planning import access_constraints, compare_fusion, layout_assignment, rowwise
+from xeemu.planning import access_constraints, layout_assignment, rowwise
 from xeemu.planning.access_constraints import AccessConstraints
+from xeemu.planning.compare_fusion import Comparison
 from xeemu.planning.layout_assignment import Assignment
 from xeemu.planning.layouts import LANE_FORM
+from xeemu.planning.operation_plans import OperationPlan
 from xeemu.planning.storage import Storage
 
 
@@ -53,9 +55,9 @@ def run(
       For each result of the kernel the flat global memory after the chunk.
     """
     found = buffers(program, dict(enumerate(arguments)), origins)
-    if chunk.target.gathers_one_by_one and not observer.watches:
-        for k, shape in rowwise.of_program(program, facts, chunk, storages(found)).items():
-            found[k] = dataclasses.replace(found[k], storage=dataclasses.replace(found[k].storage, rows=shape))
+    shapes = {} if observer.watches else rowwise.of_program(program, facts, chunk, storages(found))
+    for k, shape in shapes.items():
+        found[k] = dataclasses.replace(found[k], storage=dataclasses.replace(found[k].storage, rows=shape))
     scalars = ((k, v) for k, v in enumerate(program.body.inputs) if k not in found)
     inputs: dict[int, Item] = {**found} | {
         k: items.scalar(jnp.asarray(arguments[k], v.dtype), facts.values[v]) for k, v in scalars
@@ -98,8 +100,7 @@ class _Interpreter:
         """Emits a (sub)program; `active` is the `[G]` mask of the groups that execute it, or None for all."""
         context, observer = self.context, self.context.observer
         observer.on_body(facts, active, context.chunk)
-        in_loop = context.iteration is not None
-        constraints = access_constraints.of_body(body, facts, context.chunk, observer.watches, in_loop)
+        constraints = access_constraints.of_body(body, facts, context.chunk, observer.watches, context.iteration)
         return _Emission.of(self, body, facts, inputs, active, constraints).results()
 
     def needed(self, body: Region, facts: Facts, inputs: Sequence[Item], values: Sequence[Value]) -> list[Item]:
@@ -118,8 +119,8 @@ class _Interpreter:
             found[value] = made
         return made
 
-    def results(self, applied: Applied) -> list[Item]:
-        """The results of an operation that is no access."""
+    def results(self, applied: Applied, plan: OperationPlan | None) -> list[Item]:
+        """The results of an operation that is no access; one of JAX's own without regions has a plan."""
         op = applied.op
         if op.name in ops.LANGUAGE:
             return self._language(applied)
@@ -132,8 +133,8 @@ class _Interpreter:
                 return counted_loops.results(self, applied, scan)
             case control.While() as loop:
                 return while_loops.results(self, applied, loop)
-        operands = list(map(as_value, applied.operands))
-        return lifted_ops.results(applied.facts, op, operands, applied.layouts, self.context.chunk)
+        assert plan is not None
+        return lifted_ops.results(plan, applied, self.context.chunk)
 
     def _language(self, applied: Applied) -> list[Item]:
         """The results of one of the language's own operations."""
@@ -142,7 +143,7 @@ class _Interpreter:
             out = op.results[0]
             return [Emitted(facts.values[op.results[0]], out.shape, out.dtype, LANE_FORM)]
         if op.name == ops.ALLOCATE:
-            return [memory_ops.allocated(op, facts.values[op.results[0]].group_invariant, self.context.chunk)]
+            return [memory_ops.allocated(op, facts, self.context.chunk)]
         if op.name == ops.BARRIER:
             return memory_ops.after_barrier(applied, self.context)
         if op.name == ops.FENCE:
@@ -173,8 +174,7 @@ class _Emission:
       facts: its analysis.
       active: `[G]` mask of the groups that execute it, or None for all.
       constraints: on its memory operations.
-      assignment: how its values are held, and which operations are a single comparison.
-      spared: by result the numbers of those that nothing else needs.
+      assignment: how its values are held, and its operations carried out.
       found: what the values stand for.
       around: see `Applied`.
     """
@@ -185,7 +185,6 @@ class _Emission:
     active: jax.Array | None
     constraints: AccessConstraints
     assignment: Assignment
-    spared: Mapping[Value, int]
     found: dict[Value, Item]
     around: dict[int, jax.Array] = dataclasses.field(default_factory=dict)
 
@@ -202,29 +201,30 @@ class _Emission:
         """Those of a program that is given some inputs, or but for the last ones."""
         setting = interpreter.context.setting
         assignment = layout_assignment.of_body(body, facts, layout_assignment.of_items(inputs), setting)
-        spared, found = compare_fusion.spared(body, assignment.comparisons), dict(zip(body.taken, inputs, strict=False))
-        return cls(interpreter, body, facts, active, constraints, assignment, spared, found)
+        return cls(
+            interpreter, body, facts, active, constraints, assignment, dict(zip(body.taken, inputs, strict=False))
+        )
 
     def results(self) -> list[Item]:
         """What the results of the program stand for."""
         for number, op in enumerate(self.body.ops):
-            if self.spared.keys().isdisjoint(op.results):
+            if self.assignment.spared.keys().isdisjoint(op.results):
                 self.emit(number)
         return list(map(self.read, self.body.outputs))
 
     def read(self, value: Value) -> Item:
         """What an operand stands for."""
         if not isinstance(value, Constant) and value not in self.found:
-            self.emit(self.spared[value])
+            self.emit(self.assignment.spared[value])
         return self.interpreter.read(self.found, self.facts, value)
 
     def emit(self, number: int) -> None:
         """Emits an operation, by its number."""
         op, context = self.body.ops[number], self.interpreter.context
         layouts = [self.assignment.layouts[v] for v in op.results]
-        if (comparison := self.assignment.comparisons.get(number)) is not None:
-            value = as_value(self.read(comparison.value))
-            results = lifted_ops.compared(self.facts, op, comparison, value, layouts[0], context.chunk)
+        if isinstance(plan := self.assignment.plans.get(number), Comparison):
+            value = as_value(self.read(plan.value))
+            results = lifted_ops.compared(self.facts, op, plan, value, layouts[0], context.chunk)
         else:
             operands = list(map(self.read, op.used))
             applied = Applied(self.facts, number, op, operands, self.read, layouts, self.active, self.around)
@@ -233,7 +233,7 @@ class _Emission:
             else:
                 if context.observer.watches:
                     context.observer.on_operation(self.facts, number, self.active, context.chunk)
-                results = self.interpreter.results(applied)
+                results = self.interpreter.results(applied, plan)
             if (self.facts, number) in context.observer.followed:
                 told = Result(self.facts, number, op, applied.operands, results, self.active)
                 context.observer.on_result(told, context.chunk)

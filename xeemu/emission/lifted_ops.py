@@ -1,7 +1,8 @@
 """Lifted operations: JAX's own operations and group algorithms, lifted over the groups of a chunk.
 
 A value that differs between groups has a leading axis of groups: an operation on elements applies to it as it is, and
-others are lifted by `vmap` of their primitive. How the result is held is decided before (see `layout_assignment`).
+others are lifted by `vmap` of their primitive. How the result is held, and what gives it so, is
+decided before (see `layout_assignment` and `operation_plans`).
 """
 
 import dataclasses
@@ -15,39 +16,58 @@ import numpy as np
 from jax import lax
 
 from xeemu.emission import exactness, invariant_division, items, movements, positions, subgroups
+from xeemu.emission.context import Applied
 from xeemu.emission.emitted_chunks import EmittedChunk
-from xeemu.emission.items import Item, named
+from xeemu.emission.items import Item, as_value, named
 from xeemu.emission.values import Emitted, Parts, lifted
-from xeemu.ir import evaluation, ops
+from xeemu.ir import evaluation
 from xeemu.ir.program import Op
-from xeemu.ir.table import Kind
 from xeemu.knowledge import forms
 from xeemu.knowledge.addressing import Elements
 from xeemu.knowledge.analysis import Facts
-from xeemu.planning import divisions, layout_assignment, layouts
+from xeemu.planning import layouts, operation_plans
 from xeemu.planning.compare_fusion import Comparison
 from xeemu.planning.layouts import LANE_FORM, BySubgroup, LaneForm, Layout, Masked, Sharing
+from xeemu.planning.operation_plans import (
+    Binding,
+    Chosen,
+    Elementwise,
+    Exact,
+    Formed,
+    Lifted,
+    Movement,
+    Multiplied,
+    OperationPlan,
+    Unsigned,
+)
 
 _Bind = Callable[[Op, Sequence[jax.Array]], list[jax.Array]]
 
 
-def results(
-    facts: Facts, op: Op, operands: list[Emitted], layouts: Sequence[Layout], chunk: EmittedChunk
-) -> list[Item]:
-    """The results of an ordinary JAX operation.
+def results(plan: OperationPlan, applied: Applied, chunk: EmittedChunk) -> list[Item]:
+    """The results of one of JAX's own operations that is no comparison of fields.
 
     Args:
-      facts: the analysis of the body that the operation stands in.
-      op: the operation.
-      operands: what goes into it.
-      layouts: how its results are held.
+      plan: how it is carried out.
+      applied: the operation.
       chunk: the work-groups.
     """
-    if (chosen := layout_assignment.only_chosen(op, facts)) is not None:
-        return [operands[op.operands.index(chosen)]]
-    if len(op.results) != 1:
-        return named(facts, op.results, lifted(lambda *xs: evaluation.results(op, xs), operands, chunk))
-    return [_carried_out(facts, op, operands, layouts[0], chunk)]
+    facts, op, operands = applied.facts, applied.op, list(map(as_value, applied.operands))
+    match plan:
+        case Formed():
+            return [_formed(facts, op, operands)]
+        case Chosen(value):
+            return [applied.read(value)]
+        case Elementwise(binding):
+            bind = _bound(binding, operands, chunk)
+            return [_Elementwise(bind, op, operands, chunk).result(facts, applied.layouts[0])]
+        case Movement():
+            return [movements.result(facts, op, operands, applied.layouts[0], chunk)]
+        case Lifted(binding):
+            bind = _bound(binding, operands, chunk)
+            each = zip(op.results, applied.layouts, lifted(lambda *xs: bind(op, xs), operands, chunk), strict=True)
+            return [items.laid_out(facts, v, layout, array) for v, layout, array in each]
+    raise AssertionError(plan)
 
 
 def compared(
@@ -101,29 +121,18 @@ def uniform(
     return named(facts, op.results, jax.vmap(of_group, in_axes=[0, *axes])(present, *arrays))
 
 
-def _carried_out(facts: Facts, op: Op, operands: list[Emitted], layout: Layout, chunk: EmittedChunk) -> Emitted:
-    """The result of an operation that has one."""
-    if isinstance(layout, LaneForm):
-        return _formed(facts, op, operands)
-    bind = _binding(facts, op, operands, chunk)
-    if layout_assignment.is_elementwise(op, facts):
-        return _Elementwise(bind, op, operands, chunk).result(facts, layout)
-    if ops.of(op).kind is Kind.MOVEMENT:
-        return movements.result(facts, op, operands, layout, chunk)
-    (array,) = lifted(lambda *xs: bind(op, xs), operands, chunk)
-    return items.laid_out(facts, op.results[0], layout, array)
-
-
-def _binding(facts: Facts, op: Op, operands: Sequence[Emitted], chunk: EmittedChunk) -> _Bind:
-    """How an operation is bound again to other arrays."""
-    if chunk.target.divides_slowly and (divisor := _only_divisor(facts, op, operands)) is not None:
-        return lambda op, arrays: [invariant_division.divided(op.name, arrays[0], divisor)]
-    of_run = chunk.runtime_values.get(facts, ())
-    known = [not o.known.varying and v not in of_run for o, v in zip(operands, op.operands, strict=True)]
-    if exactness.applies(op, known):
-        assert chunk.never is not None
-        return functools.partial(exactness.bound, known=known, never=chunk.never)
-    return _bind_unsigned if _is_natural(op, operands) else evaluation.results
+def _bound(binding: Binding, operands: Sequence[Emitted], chunk: EmittedChunk) -> _Bind:
+    """What binds an operation to other arrays."""
+    match binding:
+        case Multiplied():
+            divisor = _only_divisor(operands[1])
+            return lambda op, arrays: [invariant_division.divided(op.name, arrays[0], divisor)]
+        case Exact(known):
+            assert chunk.never is not None
+            return functools.partial(exactness.bound, known=known, never=chunk.never)
+        case Unsigned():
+            return _bind_unsigned
+    return evaluation.results
 
 
 def _formed(facts: Facts, op: Op, operands: list[Emitted]) -> Emitted:
@@ -195,29 +204,19 @@ class _Elementwise:
         """
         if not any(o.known.varying for o in self.operands):
             return list(arrays)
-        scalars = layout_assignment.takes_scalars(self.op)
+        scalars = operation_plans.takes_scalars(self.op)
         return [
             array if o.known.varying or (not o.shape and scalars) else lax.broadcast(array, (count,))
             for o, array in zip(self.operands, arrays, strict=True)
         ]
 
 
-def _only_divisor(facts: Facts, op: Op, operands: Sequence[Emitted]) -> jax.Array | None:
-    """The only divisor of many numbers, if it is not known before the program runs."""
-    if not divisions.applies(op, facts):
-        return None
-    _, divisor = operands
+def _only_divisor(divisor: Emitted) -> jax.Array:
+    """The only divisor of many numbers, which is known when the program runs."""
     form = divisor.known.form
-    if form is None or divisor.base is None:
-        return None
-    return divisor.base + forms.wrapped(form.pattern.item(0), divisor.dtype)
-
-
-def _is_natural(op: Op, operands: Sequence[Emitted]) -> bool:
-    """Whether it divides integers that are known not to be negative, so that there are no signs to look at."""
-    if op.name not in ("div", "rem"):
-        return False
-    return all(o.known.interval is not None and o.known.interval[0] >= 0 for o in operands)
+    assert form is not None
+    found: jax.Array = divisor.base + forms.wrapped(form.pattern.item(0), divisor.dtype)
+    return found
 
 
 def _bind_unsigned(op: Op, operands: Sequence[jax.Array]) -> list[jax.Array]:

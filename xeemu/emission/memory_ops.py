@@ -4,7 +4,6 @@ What is left of an access then, the elements of a memory that it touches, `acces
 """
 
 import dataclasses
-import math
 
 import jax
 import jax.numpy as jnp
@@ -20,40 +19,28 @@ from xeemu.emission.positions import Lanes, Located, Touched
 from xeemu.emission.values import Emitted, Groupwise
 from xeemu.ir import ops
 from xeemu.ir.program import Op
-from xeemu.knowledge.analysis import Known
+from xeemu.knowledge.analysis import Facts
 from xeemu.language import primitives
 from xeemu.language.memory import poison
-from xeemu.planning import access_plans, layouts
+from xeemu.planning import access_plans
 from xeemu.planning.access_constraints import AccessConstraints
+from xeemu.planning.references import Reference
 from xeemu.planning.storage import Storage
 
 
-def allocated(op: Op, alike: bool, chunk: EmittedChunk) -> Buffer:
-    """A memory in which nothing was written yet; of one that all groups fill `alike` there is one for all."""
-    space, shape = op.attributes["space"], op.attributes["shape"]
-    empty, elements = poison(op.attributes["dtype"]), math.prod(shape)
-    if alike:
-        storage = Storage("global", shape, (elements,), empty.dtype)
-    elif space == "local":
-        storage = Storage(space, shape, (chunk.count, elements), empty.dtype)
-    else:
-        storage = Storage(space, shape, (elements, chunk.count * chunk.geometry.items), empty.dtype)
-    return Buffer(jnp.full(storage.array, empty), storage)
+def allocated(op: Op, facts: Facts, chunk: EmittedChunk) -> Buffer:
+    """A memory in which nothing was written yet."""
+    storage = Storage.of_allocation(op, facts, chunk)
+    return Buffer(jnp.full(storage.array, poison(storage.dtype)), storage)
 
 
 def after_barrier(applied: Applied, context: Context) -> list[Item]:
     """The memories that a barrier orders, after it."""
     mask = as_value(applied.operands[-1]) if applied.op.attributes["masked"] else None
     context.observer.on_barrier(Passage(applied.facts, applied.number, mask, applied.active), context.chunk)
-    each = zip(applied.operands, applied.op.operands, strict=True)
-    return [_settled(o, applied.facts.values[v], context.chunk) for o, v in each if isinstance(o, Buffer)]
-
-
-def _settled(buffer: Buffer, known: Known, chunk: EmittedChunk) -> Buffer:
-    """A memory at a barrier; what all groups fill alike is then read by all of them."""
-    if not known.group_invariant or not chunk.target.computes_again:
-        return buffer
-    return buffer.holding(fusion_barriers.settled(buffer.data))
+    settled = access_plans.settled_at(applied.op, applied.facts, context.chunk.target)
+    each = [(v, o) for v, o in zip(applied.op.operands, applied.operands, strict=True) if isinstance(o, Buffer)]
+    return [o.holding(fusion_barriers.settled(o.data)) if v in settled else o for v, o in each]
 
 
 def accessed(applied: Applied, constraints: AccessConstraints, context: Context) -> list[Item]:
@@ -70,10 +57,12 @@ def accessed(applied: Applied, constraints: AccessConstraints, context: Context)
     entangled = applied.number in constraints.hazards.entangled
     if entangled and (1 in buffer.data.shape or buffer.space == "local"):
         buffer = dataclasses.replace(buffer, viewed=True)
-    indices, rest = values[: what.rank], values[what.rank :]
+    seen = buffer if what.view is None else buffer.seen(what.view)
+    reference = Reference.of_op(applied.op, buffer.storage, applied.facts)
+    emitted = _Access(applied, constraints, context, reference, seen, values[: what.rank], values[what.rank :])
+    results = emitted.results()
     if what.view is None:
-        return _Access(applied, constraints, context, buffer, indices, rest).results()
-    results = _Access(applied, constraints, context, buffer.seen(what.view), indices, rest).results()
+        return results
     return [_as_before(r, buffer) if isinstance(r, Buffer) else r for r in results]
 
 
@@ -91,6 +80,7 @@ class _Access:
       applied: the operation.
       constraints: on the operations of its body.
       context: in which it is.
+      reference: all that is known of it before the program runs, but for masks of the control flow.
       buffer: the memory before it.
       indices: the components of its index.
       values: its other operands.
@@ -99,6 +89,7 @@ class _Access:
     applied: Applied
     constraints: AccessConstraints
     context: Context
+    reference: Reference
     buffer: Buffer
     indices: list[Emitted]
     values: list[Emitted]
@@ -116,32 +107,23 @@ class _Access:
     def _loaded(self) -> list[Item]:
         """The value that a load gives."""
         mask, other = self.values if self.what.masked and not self.what.bounded else (None, None)
-        chunk, op, facts = self.context.chunk, self.applied.op, self.applied.facts
+        chunk = self.context.chunk
         # A load by work-items that do not run harms nobody.
-        where = positions.lanes(self.what, mask, [], chunk)
-        varying = facts.values[op.results[0]].varying
+        where = positions.lanes(self.reference, mask, [], chunk)
         address = self._in_turn(self._event(where, self.values, chunk).address, chunk)
-        if self.applied.number in self.constraints.settled and where.count and not self._at_once:
-            address = address.settled()
-        loaded = access.Loaded(where, other, self.applied.layouts[0], varying, chunk)
-        return [loaded.value(facts, op.results[0], self._found(address, loaded))]
+        loaded = access.Loaded(where, other, self.applied.layouts[0], self.reference.varying, chunk)
+        return [loaded.value(self.applied.facts, self.applied.op.results[0], self._found(address, loaded))]
 
     def _found(self, address: Located, loaded: access.Loaded) -> Groupwise:
         """`[own groups or 1, n or 1]`: the elements that a load finds at its address."""
-        number, chunk, iteration = self.applied.number, self.context.chunk, self.context.iteration
-        gathered, in_line = number in self.constraints.hazards.gathered, False
-        if iteration is not None:
-            if number in iteration.loaded:
-                return iteration.loaded[number]
-            address = address.trusted() if number in iteration.trusted else address
-            # Iterations that are emitted at once would take both branches.
-            gathered = gathered or number in iteration.gathered or (self._at_once and not address.known.proved)
-            in_line = number in iteration.in_line
-        at, constant = Touched(self.buffer, address, loaded.where, chunk), self._constant
-        neighbour, remainder = self.constraints.neighbours.get(number), self.constraints.remainders.get(number)
-        plan = access_plans.of_load(at.reference(loaded.varying), chunk, constant, gathered, neighbour, remainder)
-        base = None if remainder is None else as_value(self.applied.read(remainder.dividend)).base
-        return access.read(plan, at, layouts.sharing(loaded.layout), self.applied.around, in_line, base)
+        number, chunk = self.applied.number, self.context.chunk
+        if number in self.context.loaded:
+            return self.context.loaded[number]
+        address = address.trusted() if number in self.constraints.iteration.trusted else address
+        reference = self.constraints.on(self.reference, number)
+        constraint = self.constraints.of_load(number, reference.address.proved)
+        plan = access_plans.of_load(reference, chunk, self._constant, constraint)
+        return access.read(plan, Touched(self.buffer, address, loaded.where, chunk), self.applied)
 
     @property
     def _constant(self) -> np.ndarray | None:
@@ -149,27 +131,27 @@ class _Access:
         other = ops.other(self.applied.op) if self.what.bounded else None
         return None if other is None else other.array
 
-    @property
-    def _at_once(self) -> bool:
-        """Whether it is one of an iteration that stands for several, in which no loop can be emitted."""
-        return self.context.iteration is not None and self.context.iteration.at_once
-
     def _updated(self) -> list[Item]:
         """The memory after an access that is no load, perhaps after the old value."""
         applied, active, present = self.applied, self.applied.active, self.context.present
         values = self.values[:-1] if self.what.masked else self.values
         mask = self.values[-1] if self.what.masked else None
-        chunk = self.context.storing(applied.facts.values[applied.op.operands[0]])
+        chunk = self.context.chunk.storing(applied.facts.values[applied.op.operands[0]])
         masks: list[jax.Array | None] = [None if active is None else active[:, None], present]
-        where = positions.lanes(self.what, mask, masks, chunk)
+        where = positions.lanes(self.reference, mask, masks, chunk)
         event = self._event(where, values, chunk)
         address = self._in_turn(event.address, chunk)
-        iteration = self.context.iteration
-        if iteration is not None and applied.number in iteration.deferred:
+        if applied.number in self.constraints.iteration.deferred:
             return [self._deferred(values[0], where, chunk)]
         if ops.operation(applied.op) == "store":
             return [self._stored(event, address, values[0], where, chunk)]
         return self._combined(address, values, where, chunk)
+
+    @property
+    def _updating(self) -> Reference:
+        """What is known of an update, with the masks of the control flow."""
+        masked = self.applied.active is not None or self.context.present is not None
+        return self.constraints.on(self.reference, self.applied.number, masked)
 
     def _deferred(self, value: Emitted, where: Lanes, chunk: EmittedChunk) -> Buffer:
         """The memory before an update that is made later, with others."""
@@ -178,19 +160,18 @@ class _Access:
 
     def _added(self, operation: str, values: list[Emitted], at: Touched) -> Buffer:
         """The memory after an atomic update whose old value nobody asks for."""
-        added, iteration = values[0].known.only, self.context.iteration
-        waits = iteration is not None and self.applied.number in iteration.scattered
-        plan = access_plans.of_atomic(at.reference(), at.chunk, operation, added, waits)
+        waits = self.applied.number in self.constraints.iteration.scattered
+        plan = access_plans.of_atomic(self._updating, at.chunk, operation, values[0].known.only, waits)
         return access.atomic(plan, at, operation, values)
 
     def _event(self, where: Lanes, values: list[Emitted], chunk: EmittedChunk) -> Event:
         """It as the observer sees it, with its address; tells the observer."""
         facts, number, active = self.applied.facts, self.applied.number, self.applied.active
-        address, present = positions.locate(self.buffer, self.indices, where, chunk), self.context.present
+        address = positions.locate(self.reference.address, self.buffer, self.indices, chunk)
         if self.context.observer.watches:
             address = address.found()
         operands = tuple(self.indices), tuple(values)
-        event = Event(facts, number, self.buffer, address, where, active, present, *operands)
+        event = Event(facts, number, self.buffer, address, where, active, self.context.present, *operands)
         self.context.observer.on_access(event, chunk)
         return event
 
@@ -205,7 +186,7 @@ class _Access:
         """The memory after a store."""
         at = Touched(self.buffer, address, where, chunk)
         scattered = self.applied.number in self.constraints.hazards.scattered
-        after = access.store(access_plans.of_store(at.reference(), chunk, scattered), at, value)
+        after = access.store(access_plans.of_store(self._updating, chunk, scattered), at, value)
         if self.applied.op.name == ops.STORE:
             self.context.observer.on_stored(event, after, chunk)
         return after
@@ -216,5 +197,5 @@ class _Access:
         at = Touched(self.buffer, address, where, chunk)
         if not op.attributes["fetch"]:
             return [self._added(operation, values, at)]
-        old, after = access.fetch(access_plans.of_fetch(at.reference(), chunk, operation), at, operation, values)
+        old, after = access.fetch(access_plans.of_fetch(self._updating, chunk, operation), at, operation, values)
         return [*named(self.applied.facts, op.results[:1], [old]), after]

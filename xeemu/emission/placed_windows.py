@@ -33,14 +33,11 @@ class PlacedWindow:
     starts: Starts
     corner: Starts
 
-    def read(self, data: jax.Array, in_line: bool = False) -> Groupwise:
-        """`[own groups, n]` elements; along a line of the memory, or as compilers do best."""
-        window, strided = self.window, self.window.strided
-        # Every n-th element of a line is read faster as such than as a column of rows.
-        is_line = in_line or (len(strided.runs) == 1 and strided.runs[0].stride > 1)
-        if window.rectangle is None or (window.axis is not None and is_line):
+    def read(self, data: jax.Array) -> Groupwise:
+        """`[own groups, n]` elements."""
+        if self.window.by_line or self.window.rectangle is None:
             return self.within(self.around(data), 0)
-        return self.of_rectangle(rectangles.read(window.rectangle, data, self.corner))
+        return self.of_rectangle(rectangles.read(self.window.rectangle, data, self.corner))
 
     def of_rectangle(self, values: jax.Array) -> Groupwise:
         """`[own groups, n]` elements from the values of its rectangle."""

@@ -6,6 +6,7 @@ What is known of it before the program runs is its address, see `addressing`.
 import dataclasses
 import functools
 import math
+import operator
 from collections.abc import Callable, Sequence
 
 import jax
@@ -17,10 +18,9 @@ from xeemu.emission import fusion_barriers
 from xeemu.emission.buffers import Buffer
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.values import Emitted, materialise
-from xeemu.knowledge import addressing, forms, strided_patterns, strided_slices
-from xeemu.knowledge.addressing import Address, Elements, Index
+from xeemu.knowledge import forms, strided_patterns, strided_slices
+from xeemu.knowledge.addressing import Address, Elements
 from xeemu.knowledge.forms import Form
-from xeemu.language.primitives import Access
 from xeemu.planning.layouts import Masked
 from xeemu.planning.references import Reference
 
@@ -88,27 +88,21 @@ def of_elements(operand: Emitted, elements: Elements, chunk: EmittedChunk) -> ja
     return array if elements.all else columns(array, elements.chosen)
 
 
-def lanes(access: Access, mask: Emitted | None, masks: Sequence[jax.Array | None], chunk: EmittedChunk) -> Lanes:
+def lanes(reference: Reference, mask: Emitted | None, masks: Sequence[jax.Array | None], chunk: EmittedChunk) -> Lanes:
     """The elements of an access that take part.
 
     Args:
-      access: the operation.
+      reference: what is known of them.
       mask: its `where`.
       masks: further masks, each `[G or 1, L or 1]`: of the control flow, of work-items that do not exist.
       chunk: the work-groups.
     """
-    form = mask.known.form if mask is not None else None
-    left = addressing.left_in(access.shape, form)
-    dynamic = []
-    if mask is not None and not (form is not None and form.constant):
-        dynamic.append(of_elements(mask, left, chunk))
-    private = math.prod(access.shape) // chunk.geometry.items if access.shape else 1
-    items = left.chosen // private
+    elements = reference.elements
+    dynamic = [of_elements(mask, elements, chunk)] if mask is not None and reference.masked else []
+    private = math.prod(elements.shape) // chunk.geometry.items if elements.shape else 1
+    items = elements.chosen // private
     dynamic += [m if m.shape[1] == 1 else m[:, items] for m in masks if m is not None]
-    combined = None
-    for one in dynamic:
-        combined = one if combined is None else combined & one
-    return Lanes(left, combined)
+    return Lanes(elements, functools.reduce(operator.and_, dynamic) if dynamic else None)
 
 
 Found = tuple[jax.Array, jax.Array | None]
@@ -198,23 +192,11 @@ class Touched:
     where: Lanes
     chunk: EmittedChunk
 
-    def reference(self, varying: bool = True) -> Reference:
-        """What is known of it before the program runs; groups that are not `varying` have no values of their own."""
-        return Reference(self.buffer.storage, self.address.known, self.where.mask is not None, varying)
 
-
-def locate(buffer: Buffer, indices: Sequence[Emitted], where: Lanes, chunk: EmittedChunk) -> Located:
-    """Where an access lies, from its index components."""
-    bases = [None if i.base is None else i.base.dtype for i in indices]
-    known = addressing.of_index(
-        buffer.shape,
-        buffer.storage.copies,
-        [Index(i.known, b) for i, b in zip(indices, bases, strict=True)],
-        where.elements,
-    )
+def locate(known: Address, buffer: Buffer, indices: Sequence[Emitted], chunk: EmittedChunk) -> Located:
+    """Where an access lies, from what is known of that and the components of its index."""
     found = _bases(indices, known) if known.components else ()
-    base = _linear_base(found, buffer.shape)
-    return Located(known, base, found, functools.partial(_find, known, indices, chunk))
+    return Located(known, _linear_base(found, buffer.shape), found, functools.partial(_find, known, indices, chunk))
 
 
 def _find(known: Address, indices: Sequence[Emitted], chunk: EmittedChunk) -> Found:

@@ -12,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.devices.target import Counting
 from xeemu.emission import iteration_blocks
 from xeemu.emission.buffers import Buffer, Update
 from xeemu.knowledge import forms
@@ -23,12 +22,7 @@ from xeemu.planning.access_plans import Few
 _COUNTED = 255
 
 
-def of_updates(updates: Sequence[Update]) -> list[Update]:
-    """Those of a block of iterations that are better counted than scattered."""
-    return [u for u in updates if u.few is not None and u.target.ndim == 3]
-
-
-def added(buffer: Buffer, updates: Sequence[Update], figures: Counting) -> jax.Array:
+def added(buffer: Buffer, updates: Sequence[Update]) -> jax.Array:
     """The contents of a local or private memory after such updates."""
     data = buffer.data
     by_what = collections.defaultdict[tuple[Few, tuple[int, ...]], list[Update]](list)
@@ -36,9 +30,9 @@ def added(buffer: Buffer, updates: Sequence[Update], figures: Counting) -> jax.A
         assert update.few is not None
         by_what[update.few, update.target.shape].append(update)
     for (what, _), alike in by_what.items():
-        for k in range(0, len(alike), figures.together):
-            chosen = [_chosen(update, buffer, what) for update in alike[k : k + figures.together]]
-            counts = _counts(chosen, what.size, data.dtype, figures.together)
+        for k in range(0, len(alike), what.together):
+            chosen = [_chosen(update, buffer, what) for update in alike[k : k + what.together]]
+            counts = _counts(chosen, what.size, data.dtype, what.together)
             data = _plus(data, counts * forms.wrapped(what.number, data.dtype), buffer.space, what.first)
     return data
 

@@ -14,7 +14,6 @@ from xeemu.emission import batched_updates, emitted_loops, iteration_blocks
 from xeemu.emission.buffers import Made
 from xeemu.emission.emitted_loops import EmittedLoop, PlacedAccess
 from xeemu.emission.items import as_memory
-from xeemu.emission.iterations import Iteration
 from xeemu.emission.values import Groupwise
 from xeemu.planning.loop_plans import StripMined, Version
 
@@ -38,10 +37,9 @@ def _block(loop: EmittedLoop, version: Version, iterations: int, packed: list[An
     slices = {n: _Slices.of(at, moves[n], iterations) for n, at in loop.placed(packed, block.loads).items()}
     places = loop.placed(packed, block.updates)
     made: dict[int, list[Made]] = {n: [] for n in places}
-    once = Iteration(False, {}, version.trusted, version.gathered, block.in_line, deferred=frozenset(places))
     for number in range(iterations):
         loaded = {n: each.of_iteration(number) for n, each in slices.items()}
-        outputs = loop.outputs(packed, dataclasses.replace(once, loaded=loaded))
+        outputs = loop.outputs(packed, block.iteration, loaded)
         for n, each in made.items():
             each.extend(as_memory(outputs[loop.counted.carry(n)]).left)
         packed = loop.packed(outputs)

@@ -8,28 +8,74 @@ from xeemu.knowledge.analysis import Facts
 from xeemu.planning import divisions, hazards, periodic_gathers, stencil_loads
 from xeemu.planning.chunk import Chunk
 from xeemu.planning.hazards import Hazards
+from xeemu.planning.iterations import Iteration
 from xeemu.planning.periodic_gathers import Remainder
+from xeemu.planning.references import Reference
 from xeemu.planning.stencil_loads import StencilLoad
 
+_ALONE = Iteration(at_once=False)
 
-@dataclasses.dataclass(frozen=True)
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LoadConstraint:
+    """What is demanded of how one load is emitted.
+
+    Attributes:
+      gathered: whether it has to be a gather.
+      settled: whether what it looks up is computed for itself (see `divisions`).
+      in_line: whether a window is read along a line of the memory (see `Iteration`).
+      neighbour: the load as one of several that are read at once, if it is (see `stencil_loads`).
+      remainder: that of its only index, if it is one and elements may be copied (see `periodic_gathers`).
+    """
+
+    gathered: bool = False
+    settled: bool = False
+    in_line: bool = False
+    neighbour: StencilLoad | None = None
+    remainder: Remainder | None = None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class AccessConstraints:
     """How the memory operations of a (sub)program have to be emitted, which are named by their numbers.
 
     Attributes:
       hazards: between them.
-      settled: loads of which what they look up is computed for itself (see `invariant_division`).
-      neighbours: loads as one of several that are read at once (see `stencil_loads`).
-      remainders: for a load by one index that is a remainder, that (see `periodic_gathers`).
+      settled, neighbours, remainders: for the numbers of loads, see `LoadConstraint`.
+      iteration: the one of a loop's block that it is.
     """
 
     hazards: Hazards = hazards.NONE
     settled: frozenset[int] = frozenset()
     neighbours: Mapping[int, StencilLoad] = dataclasses.field(default_factory=dict)
     remainders: Mapping[int, Remainder] = dataclasses.field(default_factory=dict)
+    iteration: Iteration = _ALONE
+
+    def on(self, reference: Reference, number: int, masked: bool = False) -> Reference:
+        """A reference of that number as others, and masks of the control flow, leave it.
+
+        Where an update lies that waits for loads is known only when they are; a loop may have found what is in bounds.
+        """
+        address = reference.address
+        address = address.based() if number in self.hazards.waits else address
+        address = address.trusted() if number in self.iteration.trusted else address
+        return dataclasses.replace(reference, address=address, masked=reference.masked or masked)
+
+    def of_load(self, number: int, proved: bool) -> LoadConstraint:
+        """What is demanded of a load, which may be `proved` to be within bounds."""
+        iteration = self.iteration
+        # Iterations that are emitted at once would take both branches.
+        doubted = iteration.at_once and not proved
+        return LoadConstraint(
+            gathered=number in self.hazards.gathered or number in iteration.gathered or doubted,
+            settled=number in self.settled,
+            in_line=number in iteration.in_line,
+            neighbour=self.neighbours.get(number),
+            remainder=self.remainders.get(number),
+        )
 
 
-def of_body(body: Region, facts: Facts, chunk: Chunk, watched: bool, in_loop: bool) -> AccessConstraints:
+def of_body(body: Region, facts: Facts, chunk: Chunk, watched: bool, iteration: Iteration | None) -> AccessConstraints:
     """How the memory operations of a (sub)program have to be emitted.
 
     Args:
@@ -37,12 +83,14 @@ def of_body(body: Region, facts: Facts, chunk: Chunk, watched: bool, in_loop: bo
       facts: its analysis.
       chunk: the work-groups.
       watched: whether somebody sees every access.
-      in_loop: whether it is an iteration of a loop that is emitted together with others.
+      iteration: the one of a loop's block that it is, if it is one.
     """
-    alone = not (watched or in_loop)
+    settles = chunk.many and not watched and not (iteration is not None and iteration.at_once)
+    alone = not watched and iteration is None
     return AccessConstraints(
         hazards=hazards.of_body(body, facts),
-        settled=divisions.finding(body, facts) if chunk.many and not watched else frozenset(),
+        settled=divisions.finding(body, facts) if settles else frozenset(),
         neighbours=stencil_loads.of_body(body, facts) if alone else {},
         remainders=periodic_gathers.of_body(body, facts) if alone else {},
+        iteration=iteration or _ALONE,
     )

@@ -9,19 +9,24 @@ import math
 
 import numpy as np
 
+from xeemu.devices.target import Target
 from xeemu.ir import ops
+from xeemu.ir.program import Constant, Op, Value
 from xeemu.knowledge import strided_patterns
+from xeemu.knowledge.analysis import Facts
 from xeemu.language.memory import poison
 from xeemu.planning import boundary_windows, haloed_tiles, periodic_gathers, strided_windows
+from xeemu.planning.access_constraints import LoadConstraint
 from xeemu.planning.boundary_windows import BoundaryRectangle
 from xeemu.planning.chunk import Chunk
 from xeemu.planning.haloed_tiles import HaloedTiles
-from xeemu.planning.periodic_gathers import PeriodicGather, Remainder
+from xeemu.planning.periodic_gathers import PeriodicGather
 from xeemu.planning.references import Reference
 from xeemu.planning.stencil_loads import StencilLoad
 from xeemu.planning.storage import Storage
 from xeemu.planning.strided_windows import StridedWindow
 
+_UNCONSTRAINED = LoadConstraint()
 _SCATTERED = ("add", "min", "max", "sub")
 """Operations of atomic updates whose old values nobody asks for that a scatter does."""
 
@@ -49,15 +54,23 @@ class Gather:
     Attributes:
       run: how many elements at a time are known to follow each other.
       missing: what elements out of bounds read as.
+      settled: whether the places are computed for themselves.
     """
 
     run: int
     missing: np.ndarray
+    settled: bool = False
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Scatter:
-    """A scatter of the elements."""
+    """A scatter of the elements.
+
+    Attributes:
+      always: whether every element takes part and is within bounds.
+    """
+
+    always: bool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,11 +81,13 @@ class Few:
       first: the first of them.
       size: how many they are.
       number: what is added to each that is chosen, as often as it is.
+      together: how many choices are compared one after the other before they are counted.
     """
 
     first: int
     size: int
     number: int
+    together: int
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -83,11 +98,13 @@ class ScatteredUpdate:
       own: whether each work-item updates one element of its own private memory.
       few: the number added and its range of elements, where a scatter may be slower (`small_histograms`); else None.
       waits: whether it is left to be made with those of other iterations.
+      always: whether every element takes part and is within bounds.
     """
 
     own: bool
     few: Few | None
     waits: bool
+    always: bool
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -139,9 +156,7 @@ def of_load(
     reference: Reference,
     chunk: Chunk,
     missing: np.ndarray | None = None,
-    gathered: bool = False,
-    neighbour: StencilLoad | None = None,
-    remainder: Remainder | None = None,
+    constraint: LoadConstraint = _UNCONSTRAINED,
 ) -> Load:
     """How a load is carried out.
 
@@ -149,29 +164,31 @@ def of_load(
       reference: its elements.
       chunk: the work-groups.
       missing: what elements out of bounds read as; poison if that is None.
-      gathered: whether it has to be a gather.
-      neighbour: the load as one of several, if it is.
-      remainder: that of its only index, if it is one and elements may be copied.
+      constraint: what other operations demand of it.
     """
     dtype = reference.storage.dtype
     missing = poison(dtype) if missing is None else missing.astype(dtype)
     if reference.is_empty:
         return Missing(missing)
-    gather = Gather(_run(reference, chunk), missing)
-    if gathered:
+    gather = Gather(_run(reference, chunk), missing, constraint.settled)
+    if constraint.gathered:
         return gather
-    if (periodic := periodic_gathers.of_reference(reference, remainder, chunk)) is not None:
+    if (periodic := periodic_gathers.of_reference(reference, constraint.remainder, chunk)) is not None:
         return periodic
-    window = _window(reference, chunk, missing)
-    if window is not None and neighbour is not None:
-        return _stencil(window, neighbour, reference.storage, chunk) or window
-    return window or haloed_tiles.of_reference(reference, chunk, missing) or gather
+    if (window := _window(reference, chunk, missing)) is not None:
+        stencil = _stencil(window, constraint.neighbour, reference.storage, chunk)
+        return stencil or dataclasses.replace(window, in_line=constraint.in_line)
+    return haloed_tiles.of_reference(reference, chunk, missing) or gather
 
 
-def _stencil(window: StridedWindow, neighbour: StencilLoad, storage: Storage, chunk: Chunk) -> StencilWindow | None:
+def _stencil(
+    window: StridedWindow, neighbour: StencilLoad | None, storage: Storage, chunk: Chunk
+) -> StencilWindow | None:
     """A window as one of those of several loads, if it is worth it to read them at once."""
     edged = window.rectangle
-    around = boundary_windows.around(edged, neighbour, storage, chunk) if isinstance(edged, BoundaryRectangle) else None
+    if neighbour is None or not isinstance(edged, BoundaryRectangle):
+        return None
+    around = boundary_windows.around(edged, neighbour, storage, chunk)
     return None if around is None else StencilWindow(window, neighbour, around)
 
 
@@ -199,7 +216,7 @@ def of_store(reference: Reference, chunk: Chunk, scattered: bool = False) -> Sto
     if (once := _once_each(reference)) is not None:
         reference = dataclasses.replace(reference, address=reference.address.only(once))
     window = None if scattered else _stored_window(reference, chunk)
-    return Store(once, window or Scatter())
+    return Store(once, window or Scatter(reference.always))
 
 
 def _once_each(reference: Reference) -> np.ndarray | None:
@@ -240,14 +257,28 @@ def of_atomic(reference: Reference, chunk: Chunk, op: str, added: int | None = N
         return InOrder(in_order)
     elements = reference.elements
     own = storage.space == "private" and elements.all and elements.count == chunk.geometry.items
-    counted = chunk.single and (own or storage.space == "local")
-    return ScatteredUpdate(own, _few(reference, op, added, chunk) if counted else None, waits)
+    counted = waits and chunk.single and (own or storage.space == "local")
+    return ScatteredUpdate(own, _few(reference, op, added, chunk) if counted else None, waits, reference.always)
 
 
 def of_fetch(reference: Reference, chunk: Chunk, op: str) -> Empty | InOrder:
     """How an atomic update is carried out whose old values are asked for; see `of_atomic`."""
     in_order = chunk.deterministic and ops.rounds(reference.storage.dtype, op)
     return Empty() if reference.is_empty else InOrder(in_order)
+
+
+def settled_at(barrier: Op, facts: Facts, target: Target) -> frozenset[Value]:
+    """Of the memories that a barrier orders those whose contents are computed for themselves.
+
+    What all groups fill alike is then read by all of them.
+
+    Args:
+      barrier: the operation.
+      facts: what is known of the memories.
+      target: where it will run.
+    """
+    memories = [v for v in barrier.operands if not isinstance(v, Constant)] if target.computes_again else []
+    return frozenset(v for v in memories if facts.values[v].group_invariant)
 
 
 def _combined_window(reference: Reference, op: str, chunk: Chunk) -> StridedWindow | None:
@@ -268,4 +299,5 @@ def _few(reference: Reference, op: str, number: int | None, chunk: Chunk) -> Few
         return None
     size, figures = interval[1] - interval[0] + 1, chunk.target.counting
     most = figures.most_private if storage.space == "private" else figures.most_local
-    return Few(interval[0], size, -number if op == "sub" else number) if size <= most else None
+    number = -number if op == "sub" else number
+    return Few(interval[0], size, number, figures.together) if size <= most else None

@@ -9,11 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from xeemu.ir import ops
 from xeemu.ir.program import Op, Region, Value
-from xeemu.knowledge.strided_patterns import StridedAxis
-from xeemu.planning import strided_windows
-from xeemu.planning.chunk import Chunk
-from xeemu.planning.loop_accesses import CountedLoop
-from xeemu.planning.references import Reference
+from xeemu.planning.loop_accesses import CountedLoop, MovingAccess
 from xeemu.planning.strided_windows import StridedWindow
 
 
@@ -67,20 +63,15 @@ def _is_spread(op: Op, move: int | None) -> bool:
     return combines and not op.attributes["fetch"] and move is not None
 
 
-def window(first: Reference, op: str, axis: StridedAxis, chunk: Chunk) -> StridedWindow | None:
-    """The window of several updates; None if there is none, or if their order counts.
-
-    Args:
-      first: the elements of the first update.
-      op: the operation.
-      axis: how many there are, and how much further each begins.
-      chunk: the work-groups.
-    """
-    if not first.address.proved or first.is_empty:
+def window(access: MovingAccess, iterations: int) -> StridedWindow | None:
+    """The window in which updates of so many iterations are made; None if there is none, or if their order counts."""
+    operation, first, chunk = ops.operation(access.op), access.reference, access.chunk
+    if not access.proved:
         return None
-    if op != "store" and (op not in ops.COMBINING or (chunk.deterministic and ops.rounds(first.storage.dtype, op))):
+    rounds = chunk.deterministic and ops.rounds(first.storage.dtype, operation)
+    if operation != "store" and (operation not in ops.COMBINING or rounds):
         return None
-    found = strided_windows.of_reference(first, chunk, axis)
+    found = access.window(iterations)
     if found is None or found.rectangle is None:
         return None
-    return found if op != "store" or (axis.stride and found.writable(first.masked)) else None
+    return found if operation != "store" or (access.move and found.writable(first.masked)) else None

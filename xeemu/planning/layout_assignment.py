@@ -7,12 +7,22 @@ from typing import Any
 from xeemu.ir import control, ops
 from xeemu.ir.control import Call, Cond, Scan, While
 from xeemu.ir.program import Constant, Op, Region, Value
-from xeemu.ir.table import Kind
 from xeemu.knowledge.analysis import Facts, fact
+from xeemu.knowledge.runtime_values import RuntimeValues
 from xeemu.language.geometry import Geometry
-from xeemu.planning import compare_fusion, hazards, masked_layouts, shared_layouts, subgroup_layouts
+from xeemu.planning import (
+    branch_plans,
+    compare_fusion,
+    hazards,
+    masked_layouts,
+    operation_plans,
+    shared_layouts,
+    subgroup_layouts,
+)
+from xeemu.planning.chunk import Chunk
 from xeemu.planning.compare_fusion import Comparison
 from xeemu.planning.layouts import BY_ITEM, LANE_FORM, ByItem, BySubgroup, Layout, Masked
+from xeemu.planning.operation_plans import Chosen, Elementwise, Formed, Movement, OperationPlan
 from xeemu.planning.subgroup_layouts import Operand
 
 
@@ -26,7 +36,9 @@ class Setting:
       followed: whether somebody sees every operation, so that none is emitted as part of another.
       apart: whether elements are better computed apart from others that are put around them.
       at_once: whether iterations of a loop are emitted as one, where loads put nothing around them.
+      multiplies: whether divisions of many integers by one are multiplications.
       block: the groups of a chunk along each dimension, if what they share is held once; else None.
+      runtime_values: of the program; as they follow from it, settings are not told apart by them.
     """
 
     geometry: Geometry
@@ -34,20 +46,39 @@ class Setting:
     followed: bool = False
     apart: bool = False
     at_once: bool = False
+    multiplies: bool = False
     block: tuple[int, ...] | None = None
+    runtime_values: RuntimeValues = dataclasses.field(default_factory=dict, compare=False)
+
+    @classmethod
+    def of(cls, chunk: Chunk, watched: bool, followed: bool, at_once: bool) -> "Setting":
+        """What layouts depend on for the groups of a chunk."""
+        target = chunk.target
+        return cls(
+            chunk.geometry,
+            watched,
+            followed,
+            target.joins_by_branches,
+            at_once,
+            target.divides_slowly,
+            chunk.block() if target.keeps_shared else None,
+            chunk.runtime_values,
+        )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Assignment:
-    """The layouts of a (sub)program.
+    """The layouts of a (sub)program, and how its operations give their results so.
 
     Attributes:
       layouts: of each value; memories, and what a program is given as an array, are by item.
-      comparisons: by number the operations that are emitted as a single comparison (see `compare_fusion`).
+      plans: by number how JAX's own operations are carried out.
+      spared: for each result that nothing needs, unless somebody asks, the number of the operation it is of.
     """
 
     layouts: Mapping[Value, Layout]
-    comparisons: Mapping[int, Comparison]
+    plans: Mapping[int, OperationPlan]
+    spared: Mapping[Value, int]
 
     def of(self, value: Value) -> Layout:
         """That of a value."""
@@ -68,7 +99,8 @@ def of_body(body: Region, facts: Facts, taken: tuple[Layout, ...], setting: Sett
     found = _Layouts(body, facts, setting, dict(zip(body.taken, given, strict=True)), {})
     for number, op in enumerate(body.ops):
         found.follow(number, op)
-    return Assignment(found.settled(), found.comparisons)
+    comparisons = {n: plan for n, plan in found.plans.items() if isinstance(plan, Comparison)}
+    return Assignment(found.settled(), found.plans, compare_fusion.spared(body, comparisons))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -80,20 +112,24 @@ class _Layouts:
       facts: its analysis.
       setting: what layouts depend on beside.
       found: how the values so far are held, or may be.
-      comparisons: by number those of fields of one value so far.
+      plans: by number how operations so far are carried out.
     """
 
     body: Region
     facts: Facts
     setting: Setting
     found: dict[Value, Layout]
-    comparisons: dict[int, Comparison]
+    plans: dict[int, OperationPlan]
 
     def follow(self, number: int, op: Op) -> None:
         """Finds how the results of the next operation are held."""
         each = self._structured(number, op)
-        if each is None:
-            each = [self._result(number, op)] if len(op.results) == 1 else [BY_ITEM] * len(op.results)
+        if each is None and op.name not in ops.LANGUAGE:
+            self.plans[number] = plan = self._plan(op)
+            each = [self._computed(plan, op)] if len(op.results) == 1 else None
+        elif each is None and len(op.results) == 1:
+            each = [self._of_language(number, op)]
+        each = [BY_ITEM] * len(op.results) if each is None else each
         self.found.update(zip(op.results, each, strict=True))
 
     def settled(self) -> Mapping[Value, Layout]:
@@ -113,16 +149,14 @@ class _Layouts:
     def _layout(self, value: Value) -> Layout:
         return BY_ITEM if isinstance(value, Constant) else self.found[value]
 
-    def _result(self, number: int, op: Op) -> Layout:
-        """How the only result of an operation without regions is held."""
-        value, geometry = op.results[0], self.setting.geometry
-        if self._is_formed(value) or op.name in (ops.LOCAL_ID, ops.GROUP_ID):
+    def _of_language(self, number: int, op: Op) -> Layout:
+        """How the only result of one of the language's own operations is held."""
+        if self._is_formed(op.results[0]) or op.name in (ops.LOCAL_ID, ops.GROUP_ID):
             return LANE_FORM
         if op.name == ops.COLLECTIVE:
-            return subgroup_layouts.of_collective(op, geometry)
-        if op.name in ops.ACCESSES and ops.operation(op) == "load":
-            return self._loaded(number, op)
-        return BY_ITEM if op.name in ops.LANGUAGE else self._computed(number, op)
+            return subgroup_layouts.of_collective(op, self.setting.geometry)
+        is_load = op.name in ops.ACCESSES and ops.operation(op) == "load"
+        return self._loaded(number, op) if is_load else BY_ITEM
 
     def _loaded(self, number: int, op: Op) -> Layout:
         """How the result of a load is held."""
@@ -139,32 +173,40 @@ class _Layouts:
         form = self.facts.values[value].form
         return form is not None and (form.constant or value in self.facts.bases)
 
-    def _computed(self, number: int, op: Op) -> Layout:
-        """How the result of one of JAX's operations is held."""
-        if (comparison := self._comparison(op)) is not None:
-            self.comparisons[number] = comparison
-            value = self._operand(comparison.value)
-            return subgroup_layouts.of_comparison(comparison, value, self.setting.geometry)
-        if (chosen := only_chosen(op, self.facts)) is not None:
-            return self._layout(chosen)
-        return self._lifted(op, [self._operand(a) for a in op.operands])
+    def _plan(self, op: Op) -> OperationPlan:
+        """How one of JAX's operations is carried out."""
+        one = len(op.results) == 1
+        if one and self._is_formed(op.results[0]):
+            return Formed()
+        if one and (comparison := self._comparison(op)) is not None:
+            return comparison
+        of_run = self.setting.runtime_values.get(self.facts, frozenset())
+        return operation_plans.of_op(op, self.facts, self.setting.multiplies, of_run)
 
-    def _lifted(self, op: Op, operands: Sequence[Operand]) -> Layout:
-        """The same of one that needs all its operands."""
-        geometry = self.setting.geometry
-        if not is_elementwise(op, self.facts):
-            return self._moved(op, operands)
+    def _computed(self, plan: OperationPlan, op: Op) -> Layout:
+        """How the only result of one of JAX's operations is held."""
+        match plan:
+            case Formed():
+                return LANE_FORM
+            case Comparison(value=value):
+                return subgroup_layouts.of_comparison(plan, self._operand(value), self.setting.geometry)
+            case Chosen(value):
+                return self._layout(value)
+            case Elementwise():
+                return self._elementwise(op, [self._operand(a) for a in op.operands])
+            case Movement():
+                return self._moved(op, [self._operand(a) for a in op.operands])
+        return BY_ITEM
+
+    def _elementwise(self, op: Op, operands: Sequence[Operand]) -> Layout:
         # Elements that some lanes have loaded are worth more than what sub-groups share.
         masked = [o for o in operands if isinstance(o.layout, Masked)]
         if masked:
             same = all(o.shape == op.results[0].shape for o in masked)
             return (masked_layouts.of_elementwise(o.layout for o in masked) if same else None) or BY_ITEM
-        return _shared(subgroup_layouts.of_elementwise(op, operands, geometry), operands)
+        return _shared(subgroup_layouts.of_elementwise(op, operands, self.setting.geometry), operands)
 
     def _moved(self, op: Op, operands: Sequence[Operand]) -> Layout:
-        """The same of one that is not elementwise."""
-        if ops.of(op).kind is not Kind.MOVEMENT:
-            return BY_ITEM
         setting, layout = self.setting, operands[0].layout
         apart = setting.apart and op.results[0] in masked_layouts.moved_later(self.body, self.facts)
         if (masked := masked_layouts.of_movement(op, layout, self.facts, apart)) is not None:
@@ -212,8 +254,8 @@ class _Layouts:
 
     def _chosen(self, number: int, op: Op, count: int) -> list[Layout]:
         """How the results of a choice between branches are held."""
-        only = self.facts.value(op.operands[0]).only
-        taken = range(count) if only is None or self.setting.watched else [min(max(only, 0), count - 1)]
+        only = branch_plans.taken(op, self.facts, self.setting.watched)
+        taken = range(count) if only is None else [only]
         each = [self._operands(op, number, k, self._outputs(op, number, k, ())) for k in taken]
         return [
             LANE_FORM if self.facts.values[v].form is not None else self._joined(v, alternatives)
@@ -274,38 +316,6 @@ def _shared(layout: Layout, operands: Sequence[Operand]) -> Layout:
 def _held(value: Operand, geometry: Geometry) -> Layout:
     """How a value is held where it has to be an array."""
     return value.layout if isinstance(value.layout, BySubgroup) else ByItem(alike=value.is_alike(geometry))
-
-
-def only_chosen(op: Op, facts: Facts) -> Value | None:
-    """The operand that a choice is known to take, if it may stand for the result."""
-    if op.name != "select_n" or (only := facts.value(op.operands[0]).only) is None:
-        return None
-    chosen, out = op.operands[1 + only], op.results[0]
-    known = facts.value(chosen)
-    same = (chosen.shape, known.varying) == (out.shape, facts.values[out].varying)
-    return chosen if same and known.form is None and facts.values[out].form is None else None
-
-
-def is_elementwise(op: Op, facts: Facts) -> bool:
-    """Whether an operation does for all groups at once what it does for one, as `vmap` would find out slowly."""
-    if not ops.of(op).is_elementwise or len(op.results) != 1:
-        return False
-    shape, scalars = op.results[0].shape, takes_scalars(op)
-    return all(
-        a.shape == shape
-        or (scalars and (_is_stretched(a.shape, shape) or (not a.shape and not facts.value(a).varying)))
-        for a in op.operands
-    )
-
-
-def _is_stretched(shape: tuple[int, ...], whole: tuple[int, ...]) -> bool:
-    """Whether elements along axes of length 1 stand for all along those of another shape."""
-    return len(shape) == len(whole) and all(n in (1, m) for n, m in zip(shape, whole, strict=True))
-
-
-def takes_scalars(op: Op) -> bool:
-    """Whether a scalar may stand for an array of the shape that the other operands have."""
-    return op.name not in ("select_n", "clamp")
 
 
 def of_items(values: Sequence[Any]) -> tuple[Layout, ...]:

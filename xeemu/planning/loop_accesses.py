@@ -30,6 +30,7 @@ class CountedLoop:
       chunk: the work-groups.
       storages: how the memories are held that the body takes, by what is known of them.
       masked: whether masks of the control flow or of the global range leave work-items out.
+      watched: whether somebody sees every access, or how many iterations loops in it have.
     """
 
     scan: control.Scan
@@ -37,6 +38,7 @@ class CountedLoop:
     chunk: Chunk
     storages: Mapping[Known, Storage]
     masked: bool = False
+    watched: bool = False
 
     @property
     def body(self) -> Region:
@@ -47,6 +49,11 @@ class CountedLoop:
     def length(self) -> int:
         """Iterations."""
         return self.scan.length
+
+    @property
+    def stacks(self) -> bool:
+        """Whether iterations take or give something beside what they carry."""
+        return not self.scan.carries == len(self.body.inputs) == len(self.body.outputs)
 
     def carry(self, number: int) -> int:
         """The number of the carry that an update leaves."""

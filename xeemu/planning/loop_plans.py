@@ -19,6 +19,7 @@ from xeemu.ir import ops
 from xeemu.knowledge import analysis
 from xeemu.planning import independent_loops, reduction_loops, row_reductions, scatter_loops, unrolling
 from xeemu.planning.independent_loops import Placed
+from xeemu.planning.iterations import Iteration
 from xeemu.planning.loop_accesses import CountedLoop, MovingAccess
 from xeemu.planning.reduction_loops import Reduced
 from xeemu.planning.scatter_loops import Scattered
@@ -43,12 +44,12 @@ class Block:
     Attributes:
       loads: for the numbers of loads the windows that are read for all of them.
       updates: for the numbers of updates the windows in which they are made for all of them.
-      in_line: loads whose windows are each read along a line of the memory, see `Iteration`.
+      iteration: how the other accesses of each are made.
     """
 
     loads: Mapping[int, StridedWindow]
     updates: Mapping[int, StridedWindow]
-    in_line: frozenset[int] = frozenset()
+    iteration: Iteration
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -58,13 +59,10 @@ class Version:
     Attributes:
       iterations: iterations of a block.
       blocks: for the number of iterations of a block, and of a shorter one at the end, how their accesses are made.
-      trusted, gathered: see `Iteration`.
     """
 
     iterations: int
     blocks: Mapping[int, Block]
-    trusted: frozenset[int] = frozenset()
-    gathered: frozenset[int] = frozenset()
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -127,18 +125,15 @@ LoopPlan = OneByOne | StripMined | Batched
 
 
 def of_loop(loop: CountedLoop) -> LoopPlan:
-    """How a loop is carried out of which nobody watches the iterations, and that gives nothing but what it carries."""
+    """How a loop is carried out."""
+    if loop.watched or loop.stacks:
+        return OneByOne(min(unrolling.factor(loop), loop.chunk.target.watched_iterations))
     if (scattered := _scattered(loop)) is not None:
         return scattered
     iterations = unrolling.factor(loop)
     if (batched := _batched(loop, streams=iterations > 1)) is not None:
         return batched
     return _strip_mined(loop, iterations) if iterations > 1 else OneByOne(1)
-
-
-def as_it_stands(loop: CountedLoop) -> OneByOne:
-    """How a loop is carried out whose iterations somebody watches, or that gives something of each."""
-    return OneByOne(min(unrolling.factor(loop), loop.chunk.target.watched_iterations))
 
 
 def _by_blocks(loop: CountedLoop, iterations: int, block: Callable[[int], Block]) -> Mapping[int, Block]:
@@ -160,7 +155,11 @@ def _scattered(loop: CountedLoop) -> Batched | None:
     if updates is None:
         return None
     iterations = max(1, -(-loop.length // max(1, -(-loop.length // chunk.iterations))))
-    version = Version(iterations, _by_blocks(loop, iterations, lambda _: Block({}, {})))
+    joined = not chunk.target.scatters_in_order
+    updates = {k: dataclasses.replace(update, joined=joined) for k, update in updates.items()}
+    numbers = frozenset(n for update in updates.values() for n in update.numbers)
+    once = Iteration(at_once=True, scattered=numbers)
+    version = Version(iterations, _by_blocks(loop, iterations, lambda _: Block({}, {}, once)))
     return Batched(updates, loop.growth, _single(version))
 
 
@@ -181,10 +180,10 @@ def _batched(loop: CountedLoop, streams: bool) -> Batched | None:
         return None
 
     def block(kept: Collection[int], iterations: int) -> Block:
-        written = {n: _window(loop.moving[n], iterations) for n in numbers if n in loop.moving}
-        return Block(
-            _loaded(loop, iterations, kept), {n: window for n, window in written.items() if window is not None}
-        )
+        moving = {n: loop.moving[n] for n in numbers if n in loop.moving}
+        found = {n: independent_loops.window(access, iterations) for n, access in moving.items()}
+        written = {n: window for n, window in found.items() if window is not None}
+        return Block(_loaded(loop, iterations, kept), written, Iteration(at_once=True, deferred=frozenset(written)))
 
     def version(kept: Collection[int]) -> Version:
         return Version(iterations, _by_blocks(loop, iterations, functools.partial(block, kept)))
@@ -193,7 +192,7 @@ def _batched(loop: CountedLoop, streams: bool) -> Batched | None:
     if any(each.updates.keys() != set(numbers) for each in inside.blocks.values()):
         return None
     # What is updated is not emitted twice.
-    versions = _single(beyond) if placed else _versions(loop, doubted, inside, lambda: beyond)
+    versions = _single(beyond) if placed else _versions(loop, doubted, inside, beyond)
     return Batched(updated, loop.growth, versions, rows, 1 if rows or placed else _unrolled(loop))
 
 
@@ -219,11 +218,6 @@ def _unrolled(loop: CountedLoop) -> int:
     """How many blocks are emitted one after the other."""
     target = loop.chunk.target
     return max(1, min(target.blocks.unrolled, target.unrolling.largest_block // len(loop.body.ops)))
-
-
-def _window(access: MovingAccess, iterations: int) -> StridedWindow | None:
-    """The window in which updates of so many iterations are made, if one holds them and their order does not count."""
-    return independent_loops.window(access.reference, ops.operation(access.op), access.along(iterations), access.chunk)
 
 
 def _placed_iterations(loop: CountedLoop) -> int:
@@ -265,23 +259,22 @@ def _strip_mined(loop: CountedLoop, iterations: int) -> StripMined:
     doubted = {n: access for n, access in held.items() if not access.proved and access.checkable}
     inside = {n: access.trusted() for n, access in held.items() if access.proved or n in doubted}
     outside = {n: access for n, access in inside.items() if n not in doubted}
-
-    def version() -> Version:
-        blocks = _by_blocks(loop, iterations, lambda n: _strip(loop, inside, n))
-        return Version(iterations, blocks, trusted=frozenset(inside))
-
-    beyond = Version(1, {1: _strip(loop, outside, 1)}, trusted=frozenset(outside), gathered=frozenset(doubted))
-    return StripMined(_versions(loop, doubted, version(), lambda: beyond))
+    within = Version(iterations, _by_blocks(loop, iterations, lambda n: _strip(loop, inside, n)))
+    beyond = Version(1, {1: _strip(loop, outside, 1, gathered=frozenset(doubted))})
+    return StripMined(_versions(loop, doubted, within, beyond))
 
 
-def _strip(loop: CountedLoop, loads: Mapping[int, MovingAccess], iterations: int) -> Block:
-    """So many iterations, of which some loads are known to be within bounds."""
+def _strip(
+    loop: CountedLoop, loads: Mapping[int, MovingAccess], iterations: int, gathered: frozenset[int] = frozenset()
+) -> Block:
+    """So many iterations, of which some loads are known to be within bounds, and some not to be."""
     windows = ((n, access.first) for n, access in loads.items())
     in_line = {n: window for n, window in windows if window is not None and window.axis is not None}
     shared = {n: window for n, window in in_line.items() if iterations > 1 and _is_shared(window, loads[n], iterations)}
     stores = {n: access for n, access in loop.moving.items() if access.op.name == ops.STORE}
     filled = {n: window for n, access in stores.items() if (window := access.filled(iterations)) is not None}
-    return Block(shared, filled, frozenset(in_line.keys() - shared.keys()))
+    along = frozenset(in_line.keys() - shared.keys())
+    return Block(shared, filled, Iteration(False, frozenset(loads), gathered, along, frozenset(filled)))
 
 
 def _is_shared(window: StridedWindow, access: MovingAccess, iterations: int) -> bool:
@@ -311,16 +304,13 @@ def _loaded(loop: CountedLoop, iterations: int, some: Collection[int] | None = N
     return {n: window for n, window in windows.items() if window is not None}
 
 
-def _versions(
-    loop: CountedLoop, doubted: Mapping[int, MovingAccess], inside: Version, beyond: Callable[[], Version]
-) -> Versions:
+def _versions(loop: CountedLoop, doubted: Mapping[int, MovingAccess], inside: Version, beyond: Version) -> Versions:
     """A loop in two versions, if the program has to find out which of some loads are within bounds, and one may be."""
     if not doubted:
         return _single(inside)
     checks = {n: _check(access, loop.length) for n, access in doubted.items()}
-    outside = beyond()
     may_fit = all(check.window.may_fit(check.elements, check.travel) for check in checks.values())
-    return Versions(checks, inside, outside) if may_fit else _single(outside)
+    return Versions(checks, inside, beyond) if may_fit else _single(beyond)
 
 
 def _check(access: MovingAccess, length: int) -> Check:

@@ -42,6 +42,11 @@ class Reference:
         return cls(storage, addressing.foreseen(op, facts, storage.copies), masked, varying)
 
     @property
+    def always(self) -> bool:
+        """Whether every element surely takes part and is within bounds."""
+        return self.address.proved and not self.masked
+
+    @property
     def is_empty(self) -> bool:
         """Whether nothing is accessed: there are no elements in the memory, or none are left in."""
         return not self.elements.count or not self.storage.elements

@@ -28,6 +28,8 @@ def of_program(
       chunk: the work-groups.
       storages: for the number of each memory that it stores to how it is held.
     """
+    if not chunk.target.gathers_one_by_one:
+        return {}
     stores, found = _only_stored(program, facts), {}
     for number, storage in storages.items():
         each = stores.get(facts.values[program.body.inputs[number]], ())

@@ -25,9 +25,12 @@ class Scattered:
 
     Attributes:
       numbers: of the operations that do, one after the other.
+      joined: whether they are one scatter, and not one each, as is as fast where a scatter takes its elements one after
+        the other anyway.
     """
 
     numbers: tuple[int, ...]
+    joined: bool = True
 
 
 def of_loop(scan: control.Scan, facts: Facts) -> Mapping[int, Scattered] | None:

@@ -5,6 +5,10 @@ import math
 
 import numpy as np
 
+from xeemu.ir.program import Op
+from xeemu.knowledge.analysis import Facts
+from xeemu.planning.chunk import Chunk
+
 
 @dataclasses.dataclass(frozen=True)
 class Storage:
@@ -30,6 +34,16 @@ class Storage:
     unit: int | None = None
     alone: bool = False
     rows: tuple[int, ...] | None = None
+
+    @classmethod
+    def of_allocation(cls, op: Op, facts: Facts, chunk: Chunk) -> "Storage":
+        """That of a memory that a kernel allocates; of one that all groups fill alike there is one for all."""
+        space, shape, dtype = (op.attributes[name] for name in ("space", "shape", "dtype"))
+        elements = math.prod(shape)
+        if facts.values[op.results[0]].group_invariant:
+            return cls("global", shape, (elements,), dtype)
+        each = (chunk.count, elements) if space == "local" else (elements, chunk.count * chunk.geometry.items)
+        return cls(space, shape, each, dtype)
 
     def held_as(self, array: tuple[int, ...]) -> "Storage":
         """The same memory in an array of another shape."""

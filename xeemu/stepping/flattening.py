@@ -17,6 +17,7 @@ from xeemu.language.collectives import Collective
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 from xeemu.language.program import Program
+from xeemu.planning import operation_plans
 from xeemu.stepping import lanewise, steps
 from xeemu.stepping.steps import (
     Access,
@@ -382,7 +383,7 @@ def _is_divergent_meeting(op: Op) -> bool:
 
 
 def _bind(op: Op, *operands: jax.Array) -> Sequence[jax.Array]:
-    alike = [not operand.ndim for operand in operands]
-    if exactness.applies(op, alike):
+    alike = tuple(not operand.ndim for operand in operands)
+    if operation_plans.may_be_inexact(op, alike):
         return exactness.bound(op, operands, alike, exactness.never())
     return evaluation.results(op, operands)

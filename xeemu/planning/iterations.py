@@ -1,9 +1,6 @@
-"""Iterations: what the accesses of a loop's body have to know of the iteration that is being emitted."""
+"""Iterations: what the accesses of a loop's body have to know of an iteration that is emitted with others."""
 
 import dataclasses
-from collections.abc import Mapping
-
-from xeemu.emission.values import Groupwise
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -15,7 +12,6 @@ class Iteration:
     Attributes:
       at_once: whether it stands for all iterations of the block, as one operation for all of them, in which a branch
         would take both sides and no loop can be.
-      loaded: for loads that a window of the whole block holds, what they give in it, `[own groups, n]`.
       trusted: loads that are known to be within bounds.
       gathered: loads of which it is known that some iteration is not.
       in_line: loads whose windows are read along a line of the memory, as those of the next iterations are.
@@ -24,7 +20,6 @@ class Iteration:
     """
 
     at_once: bool
-    loaded: Mapping[int, Groupwise] = dataclasses.field(default_factory=dict)
     trusted: frozenset[int] = frozenset()
     gathered: frozenset[int] = frozenset()
     in_line: frozenset[int] = frozenset()

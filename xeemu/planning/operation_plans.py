@@ -1,0 +1,159 @@
+"""Operation plans: how JAX's own operations are carried out, as values that are decided on before they are emitted."""
+
+import dataclasses
+from collections.abc import Set
+
+from xeemu.ir import ops
+from xeemu.ir.program import Op, Value
+from xeemu.ir.table import Kind
+from xeemu.knowledge.analysis import Facts
+from xeemu.planning import divisions
+from xeemu.planning.compare_fusion import Comparison
+
+
+@dataclasses.dataclass(frozen=True)
+class AsItIs:
+    """A binding of an operation to other arrays as those of its own operands."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Unsigned:
+    """A binding as integers without signs: none is negative, so that there are no signs to look at."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Multiplied:
+    """A binding of a division by the only divisor of many as a multiplication (see `divisions`)."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Exact:
+    """A binding of an operation that XLA might carry out in another way (see `emission/exactness.py`).
+
+    Attributes:
+      known: of each operand, whether XLA may know it: it is alike for all groups, and no runtime value.
+    """
+
+    known: tuple[bool, ...]
+
+
+Binding = AsItIs | Unsigned | Multiplied | Exact
+
+
+@dataclasses.dataclass(frozen=True)
+class Formed:
+    """The result is a lane form, which the operands' forms or nothing but the program decides on."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Chosen:
+    """The result is one of the operands, of a choice that is known.
+
+    Attributes:
+      value: the operand.
+    """
+
+    value: Value
+
+
+@dataclasses.dataclass(frozen=True)
+class Elementwise:
+    """An operation that does for all groups at once what it does for one, as `vmap` would find out slowly.
+
+    Attributes:
+      binding: how it is bound.
+    """
+
+    binding: Binding
+
+
+@dataclasses.dataclass(frozen=True)
+class Movement:
+    """An operation that moves or repeats elements."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Lifted:
+    """Any other operation, lifted over the groups.
+
+    Attributes:
+      binding: how it is bound.
+    """
+
+    binding: Binding
+
+
+OperationPlan = Formed | Chosen | Comparison | Elementwise | Movement | Lifted
+
+
+def of_op(op: Op, facts: Facts, multiplies: bool, of_run: Set[Value] = frozenset()) -> OperationPlan:
+    """How one of JAX's operations is carried out that is neither formed nor a comparison of fields.
+
+    Args:
+      op: the operation.
+      facts: what is known of its operands.
+      multiplies: whether divisions of many integers by one are multiplications.
+      of_run: the runtime values of its body, which no compiler knows.
+    """
+    if (chosen := _only_chosen(op, facts)) is not None:
+        return Chosen(chosen)
+    if _is_elementwise(op, facts):
+        return Elementwise(_binding(op, facts, multiplies, of_run))
+    if len(op.results) == 1 and ops.of(op).kind is Kind.MOVEMENT:
+        return Movement()
+    return Lifted(_binding(op, facts, multiplies, of_run) if len(op.results) == 1 else AsItIs())
+
+
+def _only_chosen(op: Op, facts: Facts) -> Value | None:
+    """The operand that a choice is known to take, if it may stand for the result."""
+    if op.name != "select_n" or (only := facts.value(op.operands[0]).only) is None:
+        return None
+    chosen, out = op.operands[1 + only], op.results[0]
+    known = facts.value(chosen)
+    same = (chosen.shape, known.varying) == (out.shape, facts.values[out].varying)
+    return chosen if same and known.form is None and facts.values[out].form is None else None
+
+
+def _is_elementwise(op: Op, facts: Facts) -> bool:
+    if not ops.of(op).is_elementwise or len(op.results) != 1:
+        return False
+    shape, scalars = op.results[0].shape, takes_scalars(op)
+    return all(
+        a.shape == shape
+        or (scalars and (_is_stretched(a.shape, shape) or (not a.shape and not facts.value(a).varying)))
+        for a in op.operands
+    )
+
+
+def _is_stretched(shape: tuple[int, ...], whole: tuple[int, ...]) -> bool:
+    """Whether elements along axes of length 1 stand for all along those of another shape."""
+    return len(shape) == len(whole) and all(n in (1, m) for n, m in zip(shape, whole, strict=True))
+
+
+def takes_scalars(op: Op) -> bool:
+    """Whether a scalar may stand for an array of the shape that the other operands have."""
+    return op.name not in ("select_n", "clamp")
+
+
+def _binding(op: Op, facts: Facts, multiplies: bool, of_run: Set[Value]) -> Binding:
+    """How an operation is bound again to other arrays."""
+    if multiplies and divisions.applies(op, facts):
+        return Multiplied()
+    each = [facts.value(a) for a in op.operands]
+    known = tuple(not k.varying and a not in of_run for k, a in zip(each, op.operands, strict=True))
+    if may_be_inexact(op, known):
+        return Exact(known)
+    natural = op.name in ("div", "rem") and all(k.interval is not None and k.interval[0] >= 0 for k in each)
+    return Unsigned() if natural else AsItIs()
+
+
+def may_be_inexact(op: Op, known: tuple[bool, ...]) -> bool:
+    """Whether XLA might carry out an operation on floats in another way.
+
+    Args:
+      op: the operation.
+      known: of each operand, whether XLA may know it.
+    """
+    if op.name not in ("div", "add", "sub", "mul") or op.results[0].dtype.kind in "iub":
+        return False
+    return op.name == "div" or any(known)
