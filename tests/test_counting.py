@@ -2,6 +2,7 @@
 
 import collections
 import math
+import re
 
 import examples
 import jax
@@ -15,11 +16,12 @@ from jax import lax
 
 import xeemu as xe
 from xeemu import kernels
-from xeemu.cost import census, costing, costs, counting, sampling
+from xeemu.cost import batch, census, costing, costs, counting, sampling, slicing
+from xeemu.devices.lanes import _network
 from xeemu.knowledge import symbolic_execution
 from xeemu.launching.arguments import Description, scalars
 from xeemu.launching.options import Options
-from xeemu.launching.preparation import prepare
+from xeemu.launching.preparation import prepare, prepare_alone
 
 # --- A scalar count of requests, passes and lines: 16 lanes at a time, 16 banks of 4 bytes, lines of 64 bytes ---
 
@@ -594,13 +596,121 @@ def assert_known_as_counted(program):
 # --- Sums ---
 
 
-@pytest.mark.parametrize(("shape", "lanes", "elements"), [((500, 8), 32, 1), ((4096, 16), 32, 4), ((3, 1), 1, 1)])
-def test_figures_that_are_added_up_in_one_number_do_not_run_over(shape, lanes, elements):
-    most = [elements * (by_lane * lanes + by_element) for by_lane, by_element in costs._MOST]
-    figures = [np.full(shape, n, np.int32) for n in most]
+@pytest.mark.parametrize(
+    ("shape", "lanes", "elements"), [((500, 8, 2), 32, 1), ((4096, 8, 2), 32, 4), ((3, 1, 1), 1, 1)]
+)
+@pytest.mark.parametrize("rows", [1, 3])
+def test_figures_that_are_added_up_in_one_number_do_not_run_over(shape, lanes, elements, rows):
+    most = [elements * most for most in (1, 64 * lanes, 64, 16 * lanes, lanes, lanes, lanes, 16 * lanes)]
+    figures = [np.full((rows * shape[0], *shape[1:]), n, np.int32) for n in most]
     with jax.enable_x64(True):
-        totals = costs._totals(list(map(jnp.asarray, figures)), lanes, elements)
-    np.testing.assert_array_equal(totals, [figure.sum(dtype=np.int64) for figure in figures])
+        given = list(map(jnp.asarray, figures))
+        totals = jax.jit(lambda given: costs._totals(given, most, given[0], rows))(given)
+    np.testing.assert_array_equal(totals, [[n * math.prod(shape) for n in most]] * rows)
+
+
+@xe.kernel(sub_group_size=32)
+def looked_up(wg, data, where, out):
+    return out.at[wg.global_id()].set(data[where[wg.global_id()]])
+
+
+@xe.kernel(sub_group_size=32)
+def looked_up_locally(wg, data, where, out):
+    tile = wg.barrier(wg.local(wg.size, jnp.int32).at[wg.local_id()].set(data[wg.global_id()]))
+    return out.at[wg.global_id()].set(tile[where[wg.global_id()]])
+
+
+@xe.kernel(sub_group_size=32)
+def added_up(wg, data, where, out):
+    return out.atomic[where[wg.global_id()]].add(data[wg.global_id()])
+
+
+@xe.kernel(sub_group_size=32)
+def bins_of_its_own(wg, data, where, out):
+    bins = wg.private(32, jnp.int32)
+    for k in range(32):
+        bins = bins.at[k].set(0)
+
+    def count(k, bins):
+        word = where[wg.global_id()] + k
+        for _ in range(4):
+            bins = bins.at[word & 31].set(bins[word & 31] + 1)
+            word = word >> 5
+        return bins
+
+    bins = lax.fori_loop(0, 3, count, bins)
+    return out.at[wg.global_id()].set(bins[data[wg.global_id()] & 31])
+
+
+@xe.kernel(sub_group_size=32)
+def bins_in_a_loop(wg, data, where, out):
+    """The same, of which no address is looked up by what was counted."""
+    bins = wg.private(32, jnp.int32)
+    bins = lax.fori_loop(0, 32, lambda k, bins: bins.at[k].set(0), bins)
+
+    def count(k, bins):
+        word = data[wg.global_id() ^ k]
+        for _ in range(4):
+            bins = bins.at[word & 31].set(bins[word & 31] + 1)
+            word = word >> 5
+        return bins
+
+    bins = lax.fori_loop(0, 64, count, bins)
+    return lax.fori_loop(0, 32, lambda k, out: out.atomic[k].add(bins[k]), out)
+
+
+MEASURED = pytest.mark.parametrize(
+    "kernel", [looked_up, looked_up_locally, added_up, bins_of_its_own], ids=lambda kernel: kernel.name
+)
+
+
+@MEASURED
+def test_lanes_are_put_in_order_once_for_all_figures_of_a_body(kernel):
+    # A bank's greatest number, or a line's, is a maximum more for each of 16 lanes but one.
+    bodies = 2 if kernel is bins_of_its_own else 1
+    exchanges = len(re.findall(r" (?:minimum|maximum)\(", _compiled(_counted(kernel))))
+    assert bodies * len(_network(16)) < exchanges <= bodies * (2 * len(_network(16)) + 15)
+
+
+def test_what_passes_make_much_shorter_is_launched_and_counted_without_what_no_address_needs(monkeypatch):
+    counted = _counted(bins_in_a_loop)
+    assert not counted._watched.outputs
+    assert "scatter" not in _compiled(counted)
+    arguments = tuple(np.random.default_rng(5).integers(0, 2048, 2048, dtype=np.int32) for _ in range(3))
+    found = _counts(bins_in_a_loop, xe.NDRange(2048, 128), arguments, {})[2]
+    outputs, _ = xe.profile(bins_in_a_loop, xe.NDRange(2048, 128))(*arguments)
+    np.testing.assert_array_equal(outputs, xe.launch(bins_in_a_loop, xe.NDRange(2048, 128))(*arguments))
+    monkeypatch.setattr(slicing, "is_shorter_apart", lambda *_: False)
+    assert "scatter" in _compiled(_counted(bins_in_a_loop))
+    assert found.figures == _counts(bins_in_a_loop, xe.NDRange(2048, 128), arguments, {})[2].figures
+
+
+@pytest.mark.parametrize("kernel", [looked_up, looked_up_locally, added_up], ids=lambda kernel: kernel.name)
+def test_what_passes_leave_alone_is_counted_as_it_is_launched(kernel):
+    assert _counted(kernel)._watched.outputs
+
+
+def _counted(kernel):
+    arguments, device = (np.zeros(2048, np.int32),) * 3, xe.device("max1550")
+    prepared = prepare_alone(kernel, xe.NDRange(2048, 128), device, arguments, {})
+    tree = symbolic_execution.of_program(prepared.program, prepared.facts, scalars(arguments))
+    return costing.Counted(prepared, counting.Ledger(census.take(tree, device), None))
+
+
+def _compiled(counted):
+    """The program that counts, as XLA has made it."""
+    with jax.enable_x64(True):
+        return counted._watched._measured.function.lower(*(np.zeros(2048, np.int32),) * 3).compile().as_text()
+
+
+@MEASURED
+def test_accesses_that_are_measured_together_have_the_figures_of_each(kernel, monkeypatch):
+    random = np.random.default_rng(4)
+    arguments = tuple(random.integers(0, 2048, 2048, dtype=np.int32) for _ in range(3))
+    together = _counts(kernel, xe.NDRange(2048, 128), arguments, {}, blank=True)[2]
+    monkeypatch.setattr(batch, "_FEW", 0)
+    apart = _counts(kernel, xe.NDRange(2048, 128), arguments, {}, blank=True)[2]
+    assert together.figures == apart.figures
 
 
 # --- Chunks ---

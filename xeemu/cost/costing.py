@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from xeemu.cost import census, counting, registers, sampling
+from xeemu.cost import census, counting, registers, sampling, slicing
 from xeemu.cost.census import Census
 from xeemu.cost.counting import Counting, Ledger
 from xeemu.cost.report import Report
@@ -142,9 +142,14 @@ class Counted:
         if self.ledger.census.complete:
             return executables.executable(self.prepared.unwatched).run(given), None
         outputs, state = self._watched.run(given)
+        self._check_ended(state)
+        if not self._watched.outputs:
+            outputs = executables.executable(self.prepared.unwatched).run(given)
+        return outputs, state
+
+    def _check_ended(self, state: Mapping[str, Any]) -> None:
         hint = "a profile goes on no longer; estimate it, or profile a launch in which it ends"
         self.ledger.limits.check(state["exceeded"], hint)
-        return outputs, state
 
     def report(self, state: Mapping[str, Any]) -> Report:
         """The report of a run that has counted so much."""
@@ -158,7 +163,15 @@ class Counted:
 
     @functools.cached_property
     def _watched(self) -> Watched:
-        return Watched(self.prepared, functools.partial(Counting, self.ledger), self.ledger.zeros)
+        """What counts: as the kernel runs, or apart from a launch where the passes make that so much shorter."""
+        prepared, observer = self.prepared, functools.partial(Counting, self.ledger)
+        launched = prepared.unwatched.analysed.task.program
+        alone = slicing.of_counts(self.ledger.census, prepared.program, prepared.facts)
+        if self.ledger.sample is not None or not slicing.is_shorter_apart(alone, prepared.program, launched):
+            return Watched(prepared, observer, self.ledger.zeros)
+        if not slicing.has_memories(alone):
+            prepared = prepared.without_memories
+        return Watched(prepared, observer, self.ledger.zeros, outputs=False)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

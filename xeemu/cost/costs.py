@@ -1,7 +1,8 @@
 """Costs: what one execution of an access costs, of the elements that its lanes touch.
 
 Axis legend: C executions, n elements of an access that may take part in a group, Q instructions of sub-groups, S lanes,
-W elements of a vector, F figures. All functions work on NumPy arrays and, traced or not, on JAX arrays.
+W elements of a vector, R requests of an instruction, F figures. All functions work on NumPy arrays and, traced or not,
+on JAX arrays.
 
 An instruction accesses vectors if in that execution each of its lanes has a whole one, which begins at a multiple of
 its size, or none; else it is issued element by element.
@@ -11,8 +12,10 @@ Private memory outside the registers lies in global memory with the copies of a 
 
 import dataclasses
 import functools
+import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import operator
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -25,6 +28,7 @@ from xeemu.cost.requests import Layout
 from xeemu.cost.vectors import Vector
 from xeemu.devices import banks, lanes, lines
 from xeemu.devices.device import Device
+from xeemu.emission import fusion_barriers
 from xeemu.knowledge.access_tree import Operation
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
@@ -34,52 +38,65 @@ FIGURES = ("requests", "passes", "ideal_passes", "bytes_used", "lines", "sectors
 
 Array = Any
 _Measure = Callable[[Array, Array, int], Sequence[Array]]
-_Together = Callable[[Sequence[Array]], Array]
+_Together = Callable[[Sequence[Array], int], Array]
 
-# The most that a figure of an instruction can be, for each lane that accesses an element and for each element: bytes of
-# a lane are 16 at most, passes of an atomic that is a loop two for each component, lane group and round.
-_MOST = ((1, 0), (64, 0), (0, 64), (16, 0), (1, 0), (1, 0), (1, 0), (0, 0))
-_WORD_BITS = 63
+# Bits of words of 32 and of 64 bits without the sign.
+_SHORT, _LONG = 31, 63
 
 
-def _sums(figures: Sequence[Array]) -> Array:
-    """int64 `[C, F]` of figures `[C, Q]`."""
-    return lanes.namespace(*figures).stack([figure.sum(-1, dtype=np.int64) for figure in figures], -1)
+def _sums(figures: Sequence[Array], parts: int) -> Array:
+    """int64 `[C, F]` of figures `[C, Q, R]`."""
+    return lanes.namespace(*figures).stack([figure.sum((-2, -1), dtype=np.int64) for figure in figures], -1)
 
 
-def _totals(figures: Sequence[Array], lanes_: int, elements: int) -> jax.Array:
-    """int64 `[F]` of figures `[C, Q]` of instructions of so many lanes that access so many elements each.
+def _totals(figures: Sequence[Array], most: Sequence[int], source: jax.Array, rows: int = 1) -> jax.Array:
+    """int64 `[rows, F]` of figures `[C, Q, R]` of requests, of which none is greater than `most`, in equal parts.
 
-    XLA would compute anew for each sum what all have in common, so that several are added up in one number.
+    They are computed from `source`.
+
+    XLA would compute anew for each sum what all have in common, and in vectors of 64 bits, as sums have them. So the
+    figures of a request come to be in few words of 32 bits, each computed once, and are added up several in a word.
     """
     shape = np.broadcast_shapes(*(figure.shape for figure in figures))
-    totals = {id(figure): jnp.broadcast_to(figure, shape).sum(dtype=np.int64) for figure in figures if _is_zero(figure)}
-    bits = {
-        id(figure): (math.prod(shape) * elements * (by_lane * lanes_ + by_element)).bit_length()
-        for figure, (by_lane, by_element) in zip(figures, _MOST, strict=True)
-    }
-    for word in _words({id(figure): figure for figure in figures if id(figure) not in totals}, bits):
-        starts = np.cumsum([0, *(bits[id(figure)] for figure in word)])[:-1].tolist()
-        parts = [jnp.broadcast_to(figure, shape).astype(np.int64) << n for figure, n in zip(word, starts, strict=True)]
-        total = functools.reduce(jnp.add, parts).sum()
-        for figure, start in zip(word, starts, strict=True):
-            totals[id(figure)] = (total >> start) & ((1 << bits[id(figure)]) - 1)
-    return jnp.stack([totals[id(figure)] for figure in figures])
+    each = {id(figure): figure for figure in figures if not _is_zero(figure)}
+    bounds = {key: max(m for f, m in zip(figures, most, strict=True) if f is figure) for key, figure in each.items()}
+    by_request: dict[int, jax.Array] = {}
+    for word in _words({key: bound.bit_length() for key, bound in bounds.items()}, _SHORT):
+        packed = _packed({key: jnp.broadcast_to(each[key], shape).astype(np.int32) for key in word}, word)
+        # XLA's loops go through the last axis, which would be short.
+        by_request |= _unpacked(fusion_barriers.settled(packed.reshape(-1), source), word)
+    totals: dict[int, jax.Array] = {}
+    for word in _words({key: (math.prod(shape) * bound).bit_length() for key, bound in bounds.items()}, _LONG):
+        packed = _packed({key: by_request[key].astype(np.int64) for key in word}, word)
+        totals |= _unpacked(packed.reshape(rows, -1).sum(1), word)
+    return jnp.stack([totals.get(id(figure), jnp.zeros(rows, np.int64)) for figure in figures], 1)
 
 
 def _is_zero(figure: Array) -> bool:
     return isinstance(figure, np.ndarray) and not figure.any()
 
 
-def _words(figures: Mapping[int, Array], bits: Mapping[int, int]) -> Iterator[list[Array]]:
-    """Figures, by their number, in groups whose bits fit in one word."""
-    word, taken = list[Array](), 0
-    for number, figure in figures.items():
-        if word and taken + bits[number] > _WORD_BITS:
+def _packed(numbers: Mapping[int, jax.Array], bits: Mapping[int, int]) -> jax.Array:
+    """Numbers of so many bits, by their keys, in one word."""
+    starts = itertools.accumulate(bits.values(), initial=0)
+    parts = (numbers[key] << numbers[key].dtype.type(start) for key, start in zip(bits, starts, strict=False))
+    return functools.reduce(operator.or_, parts)
+
+
+def _unpacked(word: jax.Array, bits: Mapping[int, int]) -> dict[int, jax.Array]:
+    """The numbers that `_packed` has put in a word."""
+    starts, of = itertools.accumulate(bits.values(), initial=0), word.dtype.type
+    return {key: (word >> of(start)) & of((1 << bits[key]) - 1) for key, start in zip(bits, starts, strict=False)}
+
+
+def _words(bits: Mapping[int, int], most: int) -> Iterator[dict[int, int]]:
+    """Keys with so many bits each, in groups that fit in one word of `most` bits."""
+    word: dict[int, int] = {}
+    for key, n in bits.items():
+        if word and sum(word.values()) + n > most:
             yield word
-            word, taken = [], 0
-        word.append(figure)
-        taken += bits[number]
+            word = {}
+        word[key] = n
     if word:
         yield word
 
@@ -157,9 +174,25 @@ class Meter:
           index, active: as of `figures`; if C is 1, all executions are alike.
           executions: C, or how many there are.
         """
-        together = functools.partial(_totals, lanes_=self.layout.slot.shape[1], elements=self.layout.width)
-        figures = self._executed(functools.partial(self._figures, every=False), index, active, together)
-        return figures * np.int64(executions if max(len(index), len(active)) == 1 else 1)
+        times = np.int64(executions if max(len(index), len(active)) == 1 else 1)
+        return self.totals(index, active, 1)[0] * times
+
+    def totals(self, index: Array, active: Array, rows: int) -> Array:
+        """int64 `[rows, F]` of executions in so many equal parts, each added up, without what costs time."""
+        source = next(array for array in (index, active) if isinstance(array, jax.Array))
+
+        def together(figures: Sequence[Array], parts: int) -> jax.Array:
+            return _totals(figures, self._most(parts), source, rows)
+
+        return self._executed(functools.partial(self._figures, every=False), index, active, together)
+
+    @functools.cached_property
+    def rule(self) -> Hashable:
+        """What the figures of an access depend on, beside its place and its lanes."""
+        memory, layout = self.memory, self.layout
+        whom = kind(self.operation) if memory.space == "local" else self.operation.updates
+        lanes_ = layout.slot.shape, layout.slot.tobytes(), layout.copies, self.aligned
+        return self.device, memory.space, memory.dtype, whom, lanes_
 
     def issued(self, active: np.ndarray) -> np.ndarray:
         """int64 `[C, 2]` requests with an active lane and lanes, of `[C, n or 1]` active elements, vectors aligned."""
@@ -180,22 +213,23 @@ class Meter:
         """`[C, F]` of executions, each instruction issued as vectors or element by element.
 
         Args:
-          measure: gives F figures `[C, Q]` of the place `[C, Q, S]` where each lane begins, which lanes take part, and
-            how many elements each accesses.
+          measure: gives F figures `[C, Q, R]` of the place `[C, Q, S]` where each lane begins, which lanes take part,
+            and how many elements each accesses.
           index, active: as of `figures`.
-          together: makes one array of figures of all instructions.
+          together: makes one array of figures of all instructions, and of into how many parts some are issued.
         """
         layout, whole = self.layout, self._accesses_vectors(index, active)
 
         def vectors_() -> Array:
-            return layout.copies * together(measure(*_laid_out(layout.first, index, active), layout.width))
+            return layout.copies * together(measure(*_laid_out(layout.first, index, active), layout.width), 1)
 
         def mixed() -> Array:
             wide = measure(*_laid_out(layout.first, index, active), layout.width)
             apart = measure(*_laid_out(layout.apart, index, active), 1)
-            each = [a.reshape(*a.shape[:-1], -1, layout.width).sum(-1, dtype=a.dtype) for a in apart]
-            choice = lanes.namespace(*wide, whole).where
-            return layout.copies * together([choice(whole, a, b) for a, b in zip(wide, each, strict=True)])
+            each = [a.reshape(len(a), -1, layout.width, a.shape[-1]).sum(2, dtype=a.dtype) for a in apart]
+            choice, chosen = lanes.namespace(*wide, whole).where, whole[..., None]
+            figures = [choice(chosen, a, b) for a, b in zip(wide, each, strict=True)]
+            return layout.copies * together(figures, layout.width)
 
         if isinstance(whole, jax.Array):
             # Masks and bounds seldom cut through a vector, and looking at each element costs several times as much.
@@ -215,19 +249,31 @@ class Meter:
         return (whole | ~on.any(-1)).all(-1)
 
     def _issued(self, place: np.ndarray, active: np.ndarray, elements: int) -> Sequence[np.ndarray]:
-        """`[C, Q]` requests and lanes."""
+        """`[C, Q, R]` requests and lanes."""
         _, split = lanes.requests(place, active, self.device.request_lanes)
-        return split.any(-1).sum(-1), elements * active.sum(-1)
+        return split.any(-1), elements * split.sum(-1)
+
+    def _most(self, parts: int) -> Sequence[int]:
+        """The most that each of the figures of a request can be, of instructions that are issued in so many parts.
+
+        An atomic that is a loop has two passes for each component, lane group and round.
+        """
+        size = self.layout.slot.shape[1]
+        lanes_ = min(self.device.request_lanes or size, size)
+        elements = lanes_ * self.layout.width
+        each = parts * lanes_
+        return parts, 64 * each, 64 * parts, elements * self.memory.dtype.itemsize, each, each, elements, 0
 
     def _figures(self, place: Array, active: Array, elements: int, every: bool) -> Sequence[Array]:
-        """`[C, Q]` each of the figures."""
+        """`[C, Q, R]` each of the figures."""
         itemsize = self.memory.dtype.itemsize
         width = elements * itemsize
         addresses = place * place.dtype.type(itemsize)
-        zero = np.zeros(addresses.shape[:-1], np.int32)
-        taking_part = elements * active.sum(-1, dtype=np.int32)
+        _, split = lanes.requests(place, active, self.device.request_lanes)
+        taking_part = elements * split.sum(-1, dtype=np.int32)
+        zero = np.zeros(taking_part.shape, np.int32)
         if self.memory.space == "local":
-            passes = banks.bank_passes(addresses, active, self.device, width=width, kind=kind(self.operation))
+            passes = banks.request_passes(addresses, active, self.device, width=width, kind=kind(self.operation))
             used = self._lines(addresses, active, width, False).bytes_used if every else zero
             return passes.requests, passes.passes, passes.ideal_passes, used, zero, zero, taking_part, zero
         touched = self._lines(addresses, active, width, self.operation.updates)
@@ -238,13 +284,14 @@ class Meter:
     def _l1_passes(self, addresses: Array, active: Array, width: int) -> Array:
         """Passes of the L1 for requests to global memory: of its tags or of its banks, whichever take longer."""
         if self.device.tag_bank_masks is None or self.device.slm_banks is None or self.operation.updates:
-            return lanes.namespace(addresses, active).zeros(addresses.shape[:-1], np.int32)
-        tags = lines.line_counts(addresses, active, self.device, width=width).tag_passes
-        data = banks.bank_passes(addresses, active, _unmerged(self.device), width=width, kind="load").passes
+            requests_ = lanes.requests(addresses, active, self.device.request_lanes)[1]
+            return lanes.namespace(addresses, active).zeros(requests_.shape[:-1], np.int32)
+        tags = lines.request_counts(addresses, active, self.device, width=width).tag_passes
+        data = banks.request_passes(addresses, active, _unmerged(self.device), width=width, kind="load").passes
         return lanes.namespace(addresses, active).maximum(tags, data)
 
     def _lines(self, addresses: Array, active: Array, width: int, atomic: bool) -> lines.LineCounts:
-        return lines.line_counts(addresses, active, _lined(self.device), width=width, atomic=atomic)
+        return lines.request_counts(addresses, active, _lined(self.device), width=width, atomic=atomic)
 
 
 def kind(operation: Operation) -> banks.Kind:

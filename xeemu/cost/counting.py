@@ -15,7 +15,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.cost import counter, group_sampling, requests
+from xeemu.cost import batch, counter, group_sampling, requests
+from xeemu.cost.batch import Batch
 from xeemu.cost.census import Census
 from xeemu.cost.costs import FIGURES
 from xeemu.cost.counter import Execution
@@ -111,7 +112,8 @@ class Counting(Observer):
     """Counts what one chunk of work-groups does.
 
     Attributes:
-      state: what was counted, see `Ledger.zeros`, and under `groups` int64 `[sampled groups, F]` for each place.
+      state: what was counted, see `Ledger.zeros`, and under `groups` int64 `[sampled groups, F]` for each place. To
+        read it is to measure the accesses that wait in a batch, which belong to the loop or branch that is emitted.
     """
 
     watches = True
@@ -120,19 +122,30 @@ class Counting(Observer):
         self.ledger, self.chunk, self.limits = ledger, chunk, ledger.limits
         self.drawn = ledger.sample.drawn(chunk) if ledger.sample else None
         slots = ledger.sample.slots if ledger.sample else 0
-        self.state = {**state, "groups": [jnp.zeros((slots, len(FIGURES)), np.int64) for _ in state["sums"]]}
+        self._counted = {**state, "groups": [jnp.zeros((slots, len(FIGURES)), np.int64) for _ in state["sums"]]}
+        self._batch = Batch()
         self._paths = {facts: number for number, facts in enumerate(ledger.paths)}
         self._sections = {key: number for number, key in enumerate(ledger.sections)}
         # Of the regions that these are in, `[G or 1]` sub-groups with an active lane.
         self._regions: dict[Key, jax.Array] = {}
 
+    @property
+    def state(self) -> State:
+        self._measure_batch()
+        return self._counted
+
+    @state.setter
+    def state(self, state: State) -> None:
+        self._counted = state
+
     def close(self) -> State:
         """What was counted up to the end of the chunk."""
-        groups = [g.astype(np.float64) for g in self.state["groups"]]
+        state = self.state
+        groups = [g.astype(np.float64) for g in state["groups"]]
         return {
-            **{kind: arrays for kind, arrays in self.state.items() if kind != "groups"},
-            "sums": [total + g.sum(0) for total, g in zip(self.state["sums"], groups, strict=True)],
-            "squares": [total + (g * g).sum(0) for total, g in zip(self.state["squares"], groups, strict=True)],
+            **{kind: arrays for kind, arrays in state.items() if kind != "groups"},
+            "sums": [total + g.sum(0) for total, g in zip(state["sums"], groups, strict=True)],
+            "squares": [total + (g * g).sum(0) for total, g in zip(state["squares"], groups, strict=True)],
         }
 
     def on_body(self, facts: Facts, running: jax.Array | None, chunk: EmittedChunk) -> None:
@@ -159,10 +172,10 @@ class Counting(Observer):
 
     def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: EmittedChunk) -> None:
         loop = self.limits.numbers[facts, number]
-        self._put("exceeded", loop, self.state["exceeded"][loop] | (exceeded & self.goes_on()))
+        self._put("exceeded", loop, self._counted["exceeded"][loop] | (exceeded & self.goes_on()))
 
     def goes_on(self) -> jax.Array:
-        return ~jnp.stack(self.state["exceeded"]).any()
+        return ~jnp.stack(self._counted["exceeded"]).any()
 
     def on_access(self, event: Event, chunk: EmittedChunk) -> None:
         key = event.facts, event.number
@@ -189,11 +202,19 @@ class Counting(Observer):
     def _measure(self, place: int, observed: Observed) -> None:
         if observed.by_form:
             self._add("figures", place, observed.tabulated())
+        elif self.drawn is None and batch.is_small(observed):
+            self._batch.add(place, observed)
+            if self._batch.is_full:
+                self._measure_batch()
         elif self.drawn is None:
             self._add("figures", place, observed.all_by_lanes())
         else:
             figures = observed.by_lanes(self.drawn.groups)
             self._add("groups", place, jnp.where(self.drawn.present[:, None], figures, np.int64(0)))
+
+    def _measure_batch(self) -> None:
+        for place, figures in self._batch.measured():
+            self._add("figures", place, figures)
 
     def _tally(self, observed: Observed) -> None:
         number = self.ledger.tallied.index(observed.memory)
@@ -204,7 +225,7 @@ class Counting(Observer):
         groups = self.chunk.count if self.drawn is None else len(self.drawn.groups)
         shape = (groups, observed.where.count)
         elements, taken = (jnp.broadcast_to(array, shape).reshape(-1) for array in (elements, taken))
-        tally = self.state["tallies"][number]
+        tally = self._counted["tallies"][number]
         self._put("tallies", number, tally.at[elements].add(taken.astype(np.uint32), mode="drop"))
 
     def _show(self, number: int, observed: Observed) -> None:
@@ -213,16 +234,16 @@ class Counting(Observer):
         elements, taken = (jnp.broadcast_to(a[0], chosen.shape) for a in (observed.elements(), observed.taken()))
         first = (jnp.asarray(self.chunk.first) == 0) & taken.any()
         for kind, new in (("elements", elements.astype(np.int32)), ("taken", taken)):
-            old = self.state[kind][number]
+            old = self._counted[kind][number]
             self._put(kind, number, jnp.where(first, jnp.zeros_like(old).at[chosen].set(new), old))
 
     def _add(self, kind: str, number: int, amount: jax.Array) -> None:
-        self._put(kind, number, self.state[kind][number] + amount)
+        self._put(kind, number, self._counted[kind][number] + amount)
 
     def _put(self, kind: str, number: int, array: jax.Array) -> None:
-        entries = list(self.state[kind])
+        entries = list(self._counted[kind])
         entries[number] = array
-        self.state = {**self.state, kind: entries}
+        self._counted = {**self._counted, kind: entries}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

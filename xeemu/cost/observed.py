@@ -10,6 +10,7 @@ R rows, made at trace time; all else is measured lane by lane. The numbers are t
 import dataclasses
 import functools
 import math
+from collections.abc import Hashable
 from typing import Any
 
 import jax
@@ -54,6 +55,30 @@ class Observed:
         """Whether a table tells what an execution costs."""
         one = self.where.mask is None or self.where.mask.shape[1] == 1
         return self.address.known.form is not None and one and self.event.present is None
+
+    @property
+    def lanes(self) -> int:
+        """Elements that may be accessed in an execution by all groups."""
+        return self.chunk.count * self.where.count
+
+    @property
+    def same(self) -> Hashable:
+        """What accesses have in common whose figures are the same: how they are measured, and the same address."""
+        values = self.event.indices if self.where.mask is None else (self,)
+        by_whom = self.where.chosen.tobytes(), *map(id, (self.event.running, self.event.present))
+        return self.alike, self.memory, by_whom, *map(id, values)
+
+    @property
+    def alike(self) -> Hashable:
+        """What accesses have in common that can be measured together."""
+        index = self.address.index
+        return self.meter.rule, index.shape[1:], self._index_dtype
+
+    @property
+    def everything(self) -> bool:
+        """Whether all lanes of all groups are known to access their elements."""
+        event = self.event
+        return all(part is None for part in (self.where.mask, event.running, event.present, event.address.inside))
 
     # By the form.
 
@@ -161,12 +186,17 @@ class Observed:
 
     def all_by_lanes(self) -> jax.Array:
         """int64 `[F]` of an execution by all groups."""
-        return self.meter.total(self.meter.interleaved(self._index()), self.taken(), self.chunk.count)
+        return self.meter.total(self.placed(), self.taken(), self.chunk.count)
+
+    def placed(self) -> jax.Array:
+        """`[G or 1, n or 1]` elements, those of private memory interleaved."""
+        placed: jax.Array = self.meter.interleaved(self.elements().astype(self._index_dtype))
+        return placed
 
     def by_lanes(self, groups: jax.Array) -> jax.Array:
         """int64 `[g, F]` of an execution by each of the groups with these numbers in the chunk."""
-        index, active = (array if len(array) == 1 else array[groups] for array in (self._index(), self.taken()))
-        figures = self.meter.figures(self.meter.interleaved(index), active, False)
+        index, active = (array if len(array) == 1 else array[groups] for array in (self.placed(), self.taken()))
+        figures = self.meter.figures(index, active, False)
         return jnp.broadcast_to(figures, (len(groups), figures.shape[1]))
 
     def elements(self) -> jax.Array:
@@ -177,8 +207,9 @@ class Observed:
         """`[G or 1, n or 1]` whether a lane accesses its element."""
         return self.event.taken(self.chunk.geometry.items)
 
-    def _index(self) -> jax.Array:
-        """The elements in a dtype in which their addresses do not overflow."""
+    @property
+    def _index_dtype(self) -> np.dtype:
+        """One in which the addresses of elements do not overflow."""
         copies = sub_groups(self.chunk.geometry) * self.chunk.geometry.sub_group_size
         extent = self.memory.nbytes * (copies if self.memory.space == "private" else 1)
-        return self.elements().astype(np.int32 if extent < 2**31 else np.int64)
+        return np.dtype(np.int32 if extent < 2**31 else np.int64)

@@ -77,15 +77,21 @@ def bank_passes(addresses: Array, active: Array, device: Device, *, width: int =
       KernelArgumentError: `width` or `kind` is none of these, or the device's banks are not known or do not divide
         evenly by the width.
     """
+    by_request = request_passes(addresses, active, device, width=width, kind=kind)
+    return BankPasses(*(part.sum(-1, dtype=np.int32) for part in by_request))
+
+
+def request_passes(
+    addresses: Array, active: Array, device: Device, *, width: int = 4, kind: Kind = "load"
+) -> BankPasses:
+    """The same of each hardware request by itself: int32 `[..., R]`."""
     _check(device, width, kind)
     addresses, active = lanes.requests(addresses, active, device.request_lanes)
     if _loops(device, width, kind):
-        cost = _loop(addresses, active, device, width)
-    elif kind in ("load", "store") or (kind == "increment" and device.slm_shared_increments):
-        cost = _access(addresses, active, device, width, kind)
-    else:
-        cost = _atomic(addresses, active, device, width, kind)
-    return BankPasses(*(part.sum(-1, dtype=np.int32) for part in cost))
+        return _loop(addresses, active, device, width)
+    if kind in ("load", "store") or (kind == "increment" and device.slm_shared_increments):
+        return _access(addresses, active, device, width, kind)
+    return _atomic(addresses, active, device, width, kind)
 
 
 def bank_counts(addresses: Array, active: Array, device: Device, *, width: int = 4, kind: Kind = "load") -> Array:
@@ -223,9 +229,10 @@ def _degrees(
     Wide lanes of a lane group take as many neighbouring banks each, which act as one.
     """
     unit, bank, banks = _units(addresses, device, width)
-    unit, bank, active = (lanes.split(part, step) for part in (unit, bank, active))
-    counted = lanes.first(active, unit) if shared else active
-    degree = lanes.sharing(counted, bank, banks).max(-1)
+    # In the order of these, units of one bank lie side by side.
+    row = int(np.iinfo(unit.dtype).max) // banks + 1
+    key, active = (lanes.split(part, step) for part in (bank * unit.dtype.type(row) + lanes.part(unit, banks), active))
+    degree = lanes.most_in_one(active, key, row, shared)
     factor = _components(device, width)
     return factor * degree.sum(-1, dtype=np.int32), factor * (degree > 0).sum(-1, dtype=np.int32)
 
@@ -235,8 +242,8 @@ def _units(addresses: Array, device: Device, width: int) -> tuple[Array, Array, 
     assert device.slm_banks is not None
     assert device.slm_bank_bytes is not None
     words = _lane_words(device, width)
-    unit, banks = addresses // (words * device.slm_bank_bytes), device.slm_banks // words
-    return unit, unit % banks, banks
+    unit, banks = lanes.part(addresses, words * device.slm_bank_bytes), device.slm_banks // words
+    return unit, lanes.place(unit, banks), banks
 
 
 def _are_paired(addresses: Array, active: Array, distance: int) -> Array:

@@ -4,7 +4,7 @@ Axis legend: `...` any leading axes, R hardware requests of one sub-group instru
 
 A function works on NumPy arrays and, traced or not, on JAX arrays. What is said of each lane compares it with all
 others, one column at a time: S elementwise operations on the whole array, which XLA fuses into one loop. What is only
-counted is so on lanes in order: a sorting network is as many elementwise operations, and serves all that is counted.
+counted is so on lanes in order: a sorting network is a few elementwise operations more, and serves all that is counted.
 """
 
 import functools
@@ -98,6 +98,16 @@ def rank(active: Array, key: Array) -> Array:
     return count.astype(np.int32)
 
 
+def part(key: Array, size: int) -> Array:
+    """In which piece of so many numbers keys are, which are at least 0: a division in JAX is a dozen operations."""
+    return key // key.dtype.type(size) if size & (size - 1) else key >> key.dtype.type(size.bit_length() - 1)
+
+
+def place(key: Array, size: int) -> Array:
+    """Where in a piece of so many numbers keys are, which are at least 0."""
+    return key % key.dtype.type(size) if size & (size - 1) else key & key.dtype.type(size - 1)
+
+
 def different(active: Array, key: Array, *sizes: int) -> list[Array]:
     """In how many different pieces of so many numbers keys of active lanes lie: for each size int32 `[...]`.
 
@@ -106,12 +116,65 @@ def different(active: Array, key: Array, *sizes: int) -> list[Array]:
       key: integers `[..., S]`, at least 0 and below half of what their type holds if it has no sign.
       sizes: of the pieces.
     """
-    shape, size = key.shape[:-1], key.shape[-1]
-    # What is not active comes first in order, and lies in a piece of its own.
-    signed = key.astype(f"i{key.dtype.itemsize}")
-    keys = namespace(active, key).where(active, signed, signed.dtype.type(-1)).reshape(-1, size)
+    keys = _keys(active, key)
     counts = _pieces_of_array(keys, sizes) if isinstance(keys, np.ndarray) else _pieces(keys, sizes)
-    return [count.astype(np.int32).reshape(shape) for count in counts]
+    return [count.astype(np.int32).reshape(key.shape[:-1]) for count in counts]
+
+
+def turns(active: Array, key: Array, *sizes: int) -> list[Array]:
+    """The active lanes that share the most wanted key of a piece, added up over the pieces; else as `different`."""
+    keys = _keys(active, key)
+    found = _turns(keys, sizes) if isinstance(keys, np.ndarray) else _turns_in_jax(keys, sizes)
+    return [lanes.reshape(key.shape[:-1]) for lanes in found]
+
+
+def most_in_one(active: Array, key: Array, size: int, alike: bool) -> Array:
+    """The most active lanes whose keys lie in one piece of so many numbers: int32 `[...]`.
+
+    Args:
+      active, key: as of `different`.
+      size: of the pieces.
+      alike: whether lanes with one key count as one.
+    """
+    keys = _keys(active, key)
+    found = _most(keys, size, alike) if isinstance(keys, np.ndarray) else _most_in_jax(keys, size, alike)
+    return found.reshape(key.shape[:-1])
+
+
+def _keys(active: Array, key: Array) -> Array:
+    """Keys `[n, S]`: what is not active is -1, comes first in order, and lies in a piece of its own."""
+    signed = key.astype(f"i{key.dtype.itemsize}")
+    return namespace(active, key).where(active, signed, signed.dtype.type(-1)).reshape(-1, key.shape[-1])
+
+
+def _turns(keys: Array, sizes: Sequence[int]) -> list[Array]:
+    """The same of keys `[n, S]`, -1 where a lane is not active: `[n, 1]` each."""
+    xp, (first, *others) = namespace(keys), _ordered(keys)
+    run = (first >= 0).astype(np.int32)
+    most, total = [run for _ in sizes], [run for _ in sizes]
+    for before, after in itertools.pairwise((first, *others)):
+        run = xp.where(before == after, run + np.int32(1), np.int32(1)) * (after >= 0).astype(np.int32)
+        for n, size in enumerate(sizes):
+            here = xp.where(part(before, size) == part(after, size), most[n], np.int32(0))
+            most[n] = xp.maximum(here, run)
+            total[n] = total[n] + (most[n] - here)
+    return total
+
+
+def _most(keys: Array, size: int, alike: bool) -> Array:
+    """The same of keys `[n, S]`, -1 where a lane is not active: `[n, 1]`."""
+    xp, (first, *others) = namespace(keys), _ordered(keys)
+    run = most = (first >= 0).astype(np.int32)
+    for before, after in itertools.pairwise((first, *others)):
+        longer = run + ((before != after).astype(np.int32) if alike else np.int32(1))
+        run = xp.where(part(before, size) == part(after, size), longer, np.int32(1)) * (after >= 0).astype(np.int32)
+        most = xp.maximum(most, run)
+    return most
+
+
+# Hundreds of operations, which are traced once for all accesses of as many lanes.
+_turns_in_jax = jax.jit(_turns, static_argnums=1)
+_most_in_jax = jax.jit(_most, static_argnums=(1, 2))
 
 
 def _pieces_of_array(keys: np.ndarray, sizes: Sequence[int]) -> list[np.ndarray]:
@@ -149,9 +212,14 @@ def _are_apart(before: jax.Array, after: jax.Array, size: int) -> jax.Array:
     return lax.ge(differing, lax.full_like(differing, size))
 
 
-def _ordered(keys: jax.Array) -> Sequence[jax.Array]:
-    """The columns of keys `[n, S]`, each row of them put in order, from the least up."""
-    columns = [lax.index_in_dim(keys, j, 1, keepdims=False) for j in range(keys.shape[1])]
+def _ordered(keys: Array) -> Sequence[Array]:
+    """The columns `[n, 1]` of keys `[n, S]`, each row of them put in order, from the least up.
+
+    Not `[n]`: XLA moves such shapes about, and computes anew what it finds in two.
+    """
+    if isinstance(keys, np.ndarray):
+        return np.split(np.sort(keys, axis=1), keys.shape[1], axis=1)
+    columns = [lax.slice_in_dim(keys, j, j + 1, axis=1) for j in range(keys.shape[1])]
     for low, high in _network(len(columns)):
         a, b = columns[low], columns[high]
         columns[low], columns[high] = lax.min(a, b), lax.max(a, b)

@@ -6,8 +6,6 @@ Where a device leaves a figure open (`None`), the documented model is used: a li
 (`sector_bytes`), and one line is looked up per pass (`tag_bank_masks`).
 """
 
-import functools
-import operator
 from typing import NamedTuple
 
 import numpy as np
@@ -65,36 +63,48 @@ def line_counts(
       KernelArgumentError: the device's lines are not known, or the alignment divides neither the width nor a sector.
     """
     alignment = width if alignment is None else alignment
+    by_request = request_counts(addresses, active, device, width=width, alignment=alignment, atomic=atomic)
+    return LineCounts(*(part.sum(-1, dtype=np.int32) for part in by_request))
+
+
+def request_counts(
+    addresses: Array,
+    active: Array,
+    device: Device,
+    *,
+    width: int = 4,
+    alignment: int | None = None,
+    atomic: bool = False,
+) -> LineCounts:
+    """The same of each hardware request by itself: int32 `[..., R]`."""
+    alignment = width if alignment is None else alignment
     line_bytes, sector_bytes = _sizes(device, width, alignment)
     address, active = lanes.requests(addresses, active, device.request_lanes)
     address, active = _elements(address, active, width, alignment)
-    if not atomic and device.tag_bank_masks is None:
-        return _merged(address, active, line_bytes, sector_bytes, alignment)
-    word, sector, line = address // alignment, address // sector_bytes, address // line_bytes
+    if device.tag_bank_masks is None:
+        return _by_line(address, active, line_bytes, sector_bytes, alignment, atomic)
+    word, sector, line = (lanes.part(address, size) for size in (alignment, sector_bytes, line_bytes))
     # Lanes on one word of an atomic take turns; those of one turn merge as the lanes of a load do.
     turn = (lanes.rank(active, word),) if atomic else ()
     looked_up = lanes.first(active, line, *turn)
-    by_request = looked_up.sum(-1, dtype=np.int32)
-    requests, lines = (by_request > 0).sum(-1, dtype=np.int32), by_request.sum(-1, dtype=np.int32)
+    lines, words = _count(looked_up), _count(lanes.first(active, word))
     sectors = lines if sector_bytes == line_bytes else _count(lanes.first(active, sector, *turn))
-    tag_passes = _tag_passes(looked_up, line, turn, device) if device.tag_bank_masks else lines
-    used = alignment * _count(lanes.first(active, word))
-    return LineCounts(requests, lines, sectors, tag_passes, used, sector_bytes * sectors)
+    tag_passes = _tag_passes(looked_up, line, turn, device)
+    return _counts(lines, sectors, tag_passes, alignment * words, sector_bytes)
 
 
-def _merged(address: Array, active: Array, line_bytes: int, sector_bytes: int, alignment: int) -> LineCounts:
-    """The counts of lanes that merge, where one line is looked up at a time."""
-    sizes = (line_bytes, alignment) if sector_bytes == line_bytes else (line_bytes, alignment, sector_bytes)
-    by_request, *others = lanes.different(active, address, *sizes)
-    requests = _added((by_request > 0).astype(np.int32))
-    lines, words, *apart = map(_added, (by_request, *others))
-    (sectors,) = apart or (lines,)
-    return LineCounts(requests, lines, sectors, lines, alignment * words, sector_bytes * sectors)
+def _by_line(
+    address: Array, active: Array, line_bytes: int, sector_bytes: int, alignment: int, atomic: bool
+) -> LineCounts:
+    """The counts where one line is looked up at a time."""
+    (words,) = lanes.different(active, address, alignment)
+    sizes = (line_bytes,) if sector_bytes == line_bytes else (line_bytes, sector_bytes)
+    lines, *apart = (lanes.turns if atomic else lanes.different)(active, address, *sizes)
+    return _counts(lines, apart[0] if apart else lines, lines, alignment * words, sector_bytes)
 
 
-def _added(each: Array) -> Array:
-    """Numbers `[..., R]` added up. They are few, and XLA fuses additions with what follows, but no sums."""
-    return functools.reduce(operator.add, [each[..., r] for r in range(each.shape[-1])])
+def _counts(lines: Array, sectors: Array, tag_passes: Array, used: Array, sector_bytes: int) -> LineCounts:
+    return LineCounts((lines > 0).astype(np.int32), lines, sectors, tag_passes, used, sector_bytes * sectors)
 
 
 def _sizes(device: Device, width: int, alignment: int) -> tuple[int, int]:
@@ -121,12 +131,12 @@ def _elements(addresses: Array, active: Array, width: int, alignment: int) -> tu
 
 
 def _count(marked: Array) -> Array:
-    """Marks `[..., R, S]` counted over requests and lanes."""
-    return marked.sum((-2, -1), dtype=np.int32)
+    """Marks `[..., R, S]` counted over lanes."""
+    return marked.sum(-1, dtype=np.int32)
 
 
 def _tag_passes(looked_up: Array, line: Array, turn: tuple[Array, ...], device: Device) -> Array:
-    """Most lines looked up in one tag bank, summed over the turns and requests."""
+    """Most lines looked up in one tag bank, summed over the turns: `[..., R]`."""
     assert device.tag_bank_masks is not None
     xp = lanes.namespace(looked_up, line)
     bank = sum(
@@ -134,10 +144,10 @@ def _tag_passes(looked_up: Array, line: Array, turn: tuple[Array, ...], device: 
     )
     banks = 1 << len(device.tag_bank_masks)
     if not turn:
-        return lanes.sharing(looked_up, bank, banks).max(-1).sum(-1, dtype=np.int32)
+        return lanes.sharing(looked_up, bank, banks).max(-1).astype(np.int32)
     size = line.shape[-1]
     count = lanes.sharing(looked_up, bank + banks * turn[0], banks * size).astype(np.int32)
-    return xp.where(_leads(count, turn[0]), count, 0).sum((-2, -1), dtype=np.int32)
+    return xp.where(_leads(count, turn[0]), count, 0).sum(-1, dtype=np.int32)
 
 
 def _leads(count: Array, turn: Array) -> Array:

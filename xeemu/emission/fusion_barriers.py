@@ -23,14 +23,19 @@ def apart(array: jax.Array) -> jax.Array:
     return jnp.where(opaque_zero(array, np.dtype(np.int32)) == 0, array, jnp.zeros_like(array))
 
 
-def settled(array: jax.Array) -> jax.Array:
+def settled(array: jax.Array, source: jax.Array | None = None) -> jax.Array:
     """An array that XLA computes for itself; else it computes it once more for everything that uses it.
 
     It goes through a loop of a single iteration, which XLA does not know to be one.
+
+    Args:
+      array: the array.
+      source: what it was computed from, if that takes so much code that there had better be no more of it.
     """
-    if not array.size:
+    source = array if source is None else source
+    if not array.size or not source.size:
         return array
-    first = opaque_zero(array, np.dtype(np.int32))
+    first = opaque_zero(source, np.dtype(np.int32))
 
     def step(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         turn, array = state

@@ -17,6 +17,11 @@ def operations(body: Region) -> int:
     return sum(_iterations(op) * sum(map(operations, op.regions)) or 1 for op in body.ops)
 
 
+def accesses(body: Region) -> int:
+    """How many memory operations a work-item carries out in a (sub)program, of branches all."""
+    return sum(_iterations(op) * sum(map(accesses, op.regions)) or int(op.name in ops.ACCESSES) for op in body.ops)
+
+
 def of_body(body: Region, facts: Facts, figures: Threads, looped: bool = False) -> int:
     """The work of one group in a (sub)program, the longest of branches counted.
 

@@ -143,6 +143,13 @@ def evenly(analysed: Analysed, options: Options, iterations: int) -> Cut:
     return Cut(program.geometry.groups, chunk, iterations)
 
 
+def without_memories(analysed: Analysed, options: Options) -> Cut:
+    """Chunks of as many groups as the working set allows where local and private memories take nothing of it."""
+    program, facts = analysed.task.program, analysed.task.facts
+    per_group = working_set.live_bytes(program, facts, 1)
+    return Cut(program.geometry.groups, _chunk(program, options, options.chunk_bytes // max(per_group, 1)))
+
+
 def _parted(analysed: Analysed, options: Options, cut: Cut) -> Cut:
     """A cut with the groups at one or both ends for themselves, if more is known of all others then.
 

@@ -95,6 +95,11 @@ class Prepared:
         observed = dataclasses.replace(self.options, observed=True)
         return Prepared(analysed, observed, chunking.evenly(analysed, observed, 1), launched=self)
 
+    @functools.cached_property
+    def without_memories(self) -> "Prepared":
+        """The same for somebody who asks for nothing that lies in memories of groups, which are not kept then."""
+        return dataclasses.replace(self, chosen=chunking.without_memories(self.analysed, self.options))
+
     @property
     def unwatched(self) -> "Prepared":
         """The same where it has turned out that nothing is left to watch."""

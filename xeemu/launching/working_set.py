@@ -23,8 +23,12 @@ def group_bytes(program: Program, facts: Facts, iterations: int) -> int:
       facts: its analysis.
       iterations: the most iterations of a loop that find together what they update (see `scatter_loops`).
     """
-    live = _live_bytes(program.body, facts, _Blocks(program.geometry, iterations))
-    return _allocated_bytes(program, facts) + live
+    return _allocated_bytes(program, facts) + live_bytes(program, facts, iterations)
+
+
+def live_bytes(program: Program, facts: Facts, iterations: int) -> int:
+    """The same without its memories."""
+    return _live_bytes(program.body, facts, _Blocks(program.geometry, iterations))
 
 
 def _allocated_bytes(program: Program, facts: Facts) -> int:

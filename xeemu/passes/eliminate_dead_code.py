@@ -50,29 +50,30 @@ def changed(rewriter: Rewriter, op: Op, other: Op) -> list[Value]:
 
 def remade(program: Program, body: Region) -> Program:
     """A program with another body, but for what nobody uses there: what a pass makes leaves no dead code behind."""
-    live = _live(body)
-    if live is program.body:
+    found = live(body)
+    if found is program.body:
         return program
     # Those of the program are in the order in which it makes them.
-    made, left = ([op.results for op in each.walk() if op.name == ops.ALLOCATE] for each in (program.body, live))
+    made, left = ([op.results for op in each.walk() if op.name == ops.ALLOCATE] for each in (program.body, found))
     kept = tuple(a for a, results in zip(program.allocations, made, strict=True) if results in left)
-    return dataclasses.replace(program, body=live, allocations=kept)
+    return dataclasses.replace(program, body=found, allocations=kept)
 
 
-def _live(region: Region) -> Region:
+def live(region: Region) -> Region:
+    """A region without them."""
     needed, kept = set(region.outputs), list[Op]()
     for op in reversed(region.ops):
         if needed.isdisjoint(op.results) and not _acts(op):
             continue
-        live = _with_live_regions(op if needed.issuperset(op.results) else _without_dead_results(op, needed))
-        kept.append(live)
-        needed.update(live.used)
+        left = _with_live_regions(op if needed.issuperset(op.results) else _without_dead_results(op, needed))
+        kept.append(left)
+        needed.update(left.used)
     made = tuple(reversed(kept))
     return region if made == region.ops else dataclasses.replace(region, ops=made)
 
 
 def _with_live_regions(op: Op) -> Op:
-    regions = tuple(map(_live, op.regions))
+    regions = tuple(map(live, op.regions))
     return op if regions == op.regions else dataclasses.replace(op, regions=regions, apply=None)
 
 
@@ -92,8 +93,8 @@ def _without_dead_carries(op: Op, kept: set[int]) -> Op:
     *predicate, body = op.regions
     carries = op.attributes.get("carries", len(op.operands))
     while True:
-        live = _live(dataclasses.replace(body, outputs=_chosen(body.outputs, kept)))
-        taken = {k for each in (*predicate, live) for k in _used_inputs(each)}
+        left = live(dataclasses.replace(body, outputs=_chosen(body.outputs, kept)))
+        taken = {k for each in (*predicate, left) for k in _used_inputs(each)}
         carried = {k for k in taken if k < carries}
         if carried <= kept:
             break
@@ -101,7 +102,7 @@ def _without_dead_carries(op: Op, kept: set[int]) -> Op:
     taken |= {k for k in kept if k < carries}
     if (len(taken), len(kept)) == (len(op.operands), len(op.results)):
         return op
-    regions = tuple(dataclasses.replace(each, inputs=_chosen(each.inputs, taken)) for each in (*predicate, live))
+    regions = tuple(dataclasses.replace(each, inputs=_chosen(each.inputs, taken)) for each in (*predicate, left))
     count = {"carries": len([k for k in taken if k < carries])} if op.name == "scan" else {}
     return dataclasses.replace(
         op,
