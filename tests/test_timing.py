@@ -249,6 +249,19 @@ def test_phases_of_groups_that_start_together_add_up():
     assert ratio(132 * 1000) == pytest.approx(2 ** (1 / 3) / 2, rel=0.05)
 
 
+@pytest.mark.parametrize("resident", [1, 2, 8])
+def test_of_the_groups_that_a_core_holds_each_is_in_a_phase_of_its_own(resident):
+    """Local memory first and arithmetic then, in so many waves that groups start apart."""
+    phases = ({"SLM": 1.0, "issue": 0.0}, {"SLM": 0.0, "issue": 1.0})
+    n = 132 * 10**8
+    counts = {"instructions": {"control": 4 * n}, "dependent_instructions": 0}
+    work = launch(132 * 10**4, local_passes=n, phases=phases, **counts)
+    slm = cycles(work)["SLM"]
+    assert cycles(work)["issue"] == slm
+    at_once = 2 ** (1 / 3)
+    assert predict(work, H200, resident).cycles / slm == pytest.approx(at_once + (2 - at_once) / resident, rel=0.05)
+
+
 def test_instructions_take_the_lanes_of_their_class():
     count = 132 * 10**6
     assert cycles(launch(instructions={"f32": count}))["issue"] == pytest.approx(count / 132 / 4)

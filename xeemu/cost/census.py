@@ -160,7 +160,7 @@ def take(tree: AccessTree, device: Device, blank: bool = False) -> Census:
     tallied, untallied = tallies.of_updates(counter, by_key, blank)
     made_up = {key: counter.vector(operations) for key, operations in by_key.items()}
     counts = {key: None if blank else counter.count(operations, made_up[key]) for key, operations in by_key.items()}
-    sections = instructions.of_sections(tree.root, tree.geometry, unused)
+    sections = instructions.of_sections(tree.root, tree.geometry, device, unused)
     divergent = {key: parts for key in sections if (parts := _divergent(by_facts[key[0]], key[1]))}
     active = {
         key: None if blank else all_active(counter.active(*part) for part in parts) for key, parts in divergent.items()

@@ -3,10 +3,11 @@
 Modelled, not counted. Taken to be free: constants and what follows from them, moves between registers, bools combined
 with bools, what is the same for the whole launch, and in an unrolled loop an address that grows by a constant; in
 another loop that is added to it, word by word. What nothing uses is not computed. Every other access takes an
-instruction for its address, a kernel one for each id that it uses and one for its end. A product that only goes into
-sums is a multiply-add; of equal operations one is carried out; what a loop does not change is computed before it; of
-64-bit integers only the words are computed that something needs. Everything else takes an instruction for each element
-of a work-item, some several. Instructions that access memory are counted elsewhere: they are the requests.
+instruction for its address, a kernel one for each id that it uses, one for its end, and what its device's compiler puts
+before it. A product that only goes into sums is a multiply-add; of equal operations on equal values one is carried out;
+what a loop does not change is computed before it; of 64-bit integers only the words are computed that something needs.
+Everything else takes an instruction for each element of a work-item, some several. Instructions that access memory are
+counted elsewhere: they are the requests.
 """
 
 import dataclasses
@@ -19,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from xeemu.cost import algorithms, contraction, demanded_words, register_reads
+from xeemu.devices.device import Device
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.ir.table import Kind
@@ -57,7 +59,7 @@ START = -1
 """The number of a body's section before its first region."""
 
 
-def of_sections(root: Node, geometry: Geometry, unused: Set[Key] = frozenset()) -> dict[Key, Counter]:
+def of_sections(root: Node, geometry: Geometry, device: Device, unused: Set[Key] = frozenset()) -> dict[Key, Counter]:
     """The instructions of a sub-group in one execution of each section of the body of each call path.
 
     A section is what stands between two marks of which work-items are active, and named by the number of the first;
@@ -66,11 +68,21 @@ def of_sections(root: Node, geometry: Geometry, unused: Set[Key] = frozenset()) 
     Args:
       root: the kernel.
       geometry: the sizes of the launch.
+      device: the modelled device.
       unused: loads that are not made.
     """
     counted: dict[Key, Counter] = {(node.facts, START): {} for node in root.nodes()}
-    _Count(geometry, unused, counted).node(root, {})
+    _Count(geometry, unused, counted).kernel(root, _before(root, device, unused))
     return counted
+
+
+def _before(root: Node, device: Device, unused: Set[Key]) -> float:
+    """Instructions of a kernel before its own: what registers begin with, and the arguments that it uses."""
+    accessed = {o.place.memory for o in root.operations() if o.place.memory.space == "global" and o.key not in unused}
+    used = {value for op in root.body.ops for value in op.used}
+    numbers = [value for value in root.body.inputs if value in used and not root.facts.values[value].space]
+    arguments = (len(accessed) + len(numbers)) * (device.argument_instructions or 0)
+    return arguments + (device.prologue_instructions or 0)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -87,6 +99,12 @@ class _Count:
     _sections: dict[Node, int] = dataclasses.field(default_factory=dict)  # each node's, as far as it was walked
     _unrolled: dict[Node, bool] = dataclasses.field(default_factory=dict)  # by loop
     _ids: set[tuple[str, int]] = dataclasses.field(default_factory=set)  # those read, each with its dimension
+    _equal: dict[Value, Value] = dataclasses.field(default_factory=dict)  # values, each with an equal one before it
+
+    def kernel(self, root: Node, before: float) -> None:
+        """Counts a kernel, with so many instructions before its own; it reads each id once, and ends."""
+        self.node(root, {})
+        self._add(root, {"address": before + len(self._ids), "control": 1.0}, math.inf)
 
     def node(self, node: Node, inputs: Mapping[Any, int]) -> None:
         depth = _depth(node)
@@ -95,7 +113,8 @@ class _Count:
         carried_out = self._carried_out(node, needed)
         fused, taking = contraction.taken_in(node.body, node.facts, carried_out)
         twice = register_reads.read_twice(carried_out, fused, self.geometry.sub_group_size)
-        seen: set[Any] = set()
+        first: dict[Any, Op] = {}
+        counted: set[Any] = set()
         for number, op in enumerate(node.body.ops):
             if number in node.regions:
                 self._sections[node] = number
@@ -105,29 +124,39 @@ class _Count:
             pinned = op.name in ops.LANGUAGE or control.of(op) is not None
             level = depth if pinned and op.operands else level
             levels |= dict.fromkeys(op.results, level)
-            key = _key(op)
+            key = self._key(op)
+            equal = first.setdefault(key, op)
+            if equal is not op:
+                self._equal.update(zip(op.results, map(self._same, equal.results), strict=True))
             made = op.name in ops.ACCESSES and (node.facts, number) not in self.unused
             if made and (address := self._address(op, node, depth, levels)):
-                place = (op.operands[0], *ops.indices(op))
-                self._add(node, {} if place in seen else {"address": address}, math.inf)
-                seen.add(place)
+                place = (op.operands[0], *map(self._same, ops.indices(op)))
+                self._add(node, {} if place in counted else {"address": address}, math.inf)
+                counted.add(place)
             words = max((needed.get(v, 0) for v in op.results), default=1)
             if op.name in (ops.LOCAL_ID, ops.GROUP_ID) and words:
                 self._ids.update(_ids(op, self.geometry))
             if pinned and not _is_counted(op):
                 continue
-            if key in seen or id(op) in fused or not (words or pinned):
+            if key in counted or id(op) in fused or not (words or pinned):
                 continue
-            seen.add(key)
+            counted.add(key)
             found = of_op(op, node.facts, self.geometry, words, level > 0)
             found = _multiplying(op, found, words) if id(op) in taking else found
             found = _reading_twice(found, twice[id(op)]) if id(op) in twice else found
             self._add(_outer(node, level), found, _independent(op, self.geometry))
         self._sections[node] = min(node.regions, default=START)
-        if node.parent is None:
-            # A kernel reads each id once, and ends.
-            self._add(node, {"address": float(len(self._ids)), "control": 1.0}, math.inf)
         self._add(node, self._overhead(node), 1)
+
+    def _same(self, value: Value) -> Value:
+        """A value, or the first one that is equal to it."""
+        return self._equal.get(value, value)
+
+    def _key(self, op: Op) -> Any:
+        """Equal for operations that do the same with equal values."""
+        if op.name in ops.LANGUAGE and ops.of(op).kind is not Kind.ID:
+            return id(op)
+        return op.name, str(op.attributes), op.regions, tuple(_of_literal(self._same(value)) for value in op.used)
 
     def _address(self, op: Op, node: Node, depth: int, levels: Mapping[Any, int]) -> float:
         """Instructions for the address of an access: none of a constant place, nor where it grows by a constant in an
@@ -234,12 +263,11 @@ def _meets(loop: Node) -> bool:
     return any(isinstance(step, Meeting) and step.op.name in ops.LANGUAGE for step in steps)
 
 
-def _key(op: Op) -> Any:
-    """Equal for operations that do the same."""
-    operands = tuple(
-        (str(a.array), str(a.dtype), a.shape) if isinstance(a, Constant) and a.is_literal else a for a in op.used
-    )
-    return id(op) if op.name in ops.LANGUAGE else (op.name, str(op.attributes), op.regions, operands)
+def _of_literal(value: Value) -> Any:
+    """Equal for literals that are; other values are themselves."""
+    if isinstance(value, Constant) and value.is_literal:
+        return str(value.array), str(value.dtype), value.shape
+    return value
 
 
 def _multiplying(op: Op, found: Mapping[str, float], words: int) -> Mapping[str, float]:

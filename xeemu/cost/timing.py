@@ -12,6 +12,11 @@ barrier queues behind the passes of others. Of L2 and DRAM the longer counts: wh
 the share of DRAM's bandwidth that streams reach is measured through it. What sub-groups wait for arithmetic, and the
 issue of the instructions that hides it, are two views of the same cycles, which count once.
 
+Work-groups that start together go through the phases of a program one after the other (see `phases`), so that their
+times add up; later waves start apart. A share of 1 / waves of what adding up takes longer is taken to remain. A group's
+own phases never overlap: on an Xe core that holds R groups, a share of 1 / R of what adding up what they take of that
+core takes longer. Other cores may be in other phases, so that what all of them share overlaps. The longer counts.
+
 Two numbers are xeemu's own, the same for all devices and kernels: the power 3, and the four loads in flight to which
 compilers unroll counted loops (in `waiting`). All else is counted, or a figure of the device with its source. The
 script `validate` holds the model against a GPU's times.
@@ -32,6 +37,9 @@ _OPTIONAL = ("l1_passes", "dependent_instructions")
 _OVERLAP = 3
 _PORT = ("SLM", "L1", "barriers")
 _PATH = ("L2", "DRAM")
+# What an Xe core has of its own, and what is used by groups that were launched.
+_OF_CORE = ("issue", "SLM", "L1", "barriers", "latency")
+_STARTED = (*_OF_CORE, *_PATH, "atomics")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,9 +97,10 @@ def predict(work: Work, device: Device, resident_groups: float | None) -> Timing
     cycles, bound = None, None
     if alone and not uncounted:
         cycles, bound = _overlapped(alone, arithmetic), max(alone, key=lambda resource: alone[resource])
-        if in_flight is not None:
-            waves = work.sub_groups / in_flight
-            cycles += max(0.0, _in_phases(alone, arithmetic, work.phases) - cycles) / waves
+        if in_flight is not None and resident_groups is not None:
+            together = _in_phases(alone, arithmetic, work.phases, _STARTED) - cycles
+            on_a_core = _in_phases(alone, arithmetic, work.phases, _OF_CORE) - cycles
+            cycles += max(0.0, together * in_flight / work.sub_groups, on_a_core / max(1.0, resident_groups))
     unknown = tuple(name for term in found for name in term.unknown)
     return Timing(
         terms=tuple(dataclasses.replace(term, share=amounts.quotient(term.cycles, cycles)) for term in found),
@@ -136,11 +145,12 @@ def _overlapped(alone: Mapping[str, float], arithmetic: float) -> float:
     return largest * cubes ** (1 / _OVERLAP)
 
 
-def _in_phases(alone: Mapping[str, float], arithmetic: float, phases: Sequence[Mapping[str, float]]) -> float:
-    """The cycles of phases that do not overlap, while work-groups are launched."""
-    each = [{name: alone[name] * share for name, share in phase.items() if name in alone} for phase in phases]
+def _in_phases(
+    alone: Mapping[str, float], arithmetic: float, phases: Sequence[Mapping[str, float]], resources: Sequence[str]
+) -> float:
+    """The cycles if what phases use of some resources does not overlap with what others use of them."""
+    each = [{name: alone[name] * phase.get(name, 0.0) for name in resources if name in alone} for phase in phases]
     cycles = sum(
         _overlapped(works, arithmetic * phase.get("issue", 0.0)) for works, phase in zip(each, phases, strict=True)
     )
-    launched = {"group launch": alone.get("group launch", 0.0), "phases": cycles}
-    return _overlapped(launched, 0.0)
+    return _overlapped({**{name: alone[name] for name in alone if name not in resources}, "phases": cycles}, 0.0)

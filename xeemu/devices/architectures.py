@@ -12,6 +12,12 @@ _IGC = ("H", "IGC (intel/intel-graphics-compiler) Platform.hpp")
 GUIDE = "Intel oneAPI GPU Optimization Guide"
 _NOMINAL = ("H", f"{GUIDE}, memory system of the Max series, nominal")
 _SCHEDULER = ("M", "IGC vISA LatencyTable, the compiler's scheduling model for Xe and later")
+# Without the instructions that load local ids, which the hardware gives where it can.
+_PROLOGUE = figures(
+    "M",
+    "IGC, vISA's loadThreadPayload: address and load of all arguments; a move before the message that ends the thread",
+    prologue_instructions=3,
+)
 _FENCES = figures("M", f"{_SCHEDULER[1]}: at least, of local memory 23", fence_latency_cycles=35)
 PRODUCT = "Intel product page"
 RECALLED = ("L", "recalled, no document at hand")
@@ -94,6 +100,7 @@ _FROM_XE_HPC = (
     ),
     *figures(*_SCHEDULER, barrier_latency_cycles=30, alu_latency_cycles=10),
     *_FENCES,
+    *_PROLOGUE,
     *_default_sub_group(32),
 )
 # IGC makes three instructions of a 32-bit multiply-add. At this rate they would take 3/128 of a cycle for a work-item;
@@ -205,6 +212,7 @@ ARCHITECTURES: dict[str, tuple[Source, ...]] = {
         *figures(*_SCHEDULER, slm_latency_cycles=28, l1_latency_cycles=45),
         *figures(*_SCHEDULER, l2_latency_cycles=200, barrier_latency_cycles=30, alu_latency_cycles=10),
         *_FENCES,
+        *_PROLOGUE,
     ),
     "xe-hpc": (
         *_FROM_XE_HPC,
@@ -260,6 +268,12 @@ ARCHITECTURES: dict[str, tuple[Source, ...]] = {
             "H", "an H200's counters of reduce_inter, and then of all kernels with barriers", slm_barrier_passes=1
         ),
         *figures(*H200, tag_bank_masks=(0x7AB5, 0xD5DA)),
+        *figures(
+            "M",
+            "listings of sm_90 code: stack pointer, descriptor of global memory; a load of each argument",
+            prologue_instructions=2,
+            argument_instructions=1,
+        ),
         *figures(
             "H", "an H200's counters of g_stride_ld: loads 48 bytes apart move pieces of 64 bytes", dram_access_bytes=64
         ),

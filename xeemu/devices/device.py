@@ -116,6 +116,8 @@ class Device:
       int32_multiply_lanes_per_cycle, int64_multiply_lanes_per_cycle: the same for products and multiply-adds of them.
       special_lanes_per_cycle: the same for roots, exponentials and other transcendental functions.
       shuffle_lanes_per_cycle: the same for exchanges inside a sub-group.
+      prologue_instructions: that each sub-group executes before those of its kernel; `None`: none, as far as is known.
+      argument_instructions: to load an argument that the kernel uses; `None`: instructions take them where they are.
       alu_latency_cycles: of an arithmetic instruction whose result the next one uses.
       send_cycles: cycles that a 32-bit, 16-lane memory message occupies the issue port.
       barrier_latency_cycles: of a work-group barrier, without waiting for late sub-groups.
@@ -219,6 +221,8 @@ class Device:
     int64_multiply_lanes_per_cycle: float | None = None
     special_lanes_per_cycle: float | None = None
     shuffle_lanes_per_cycle: float | None = None
+    prologue_instructions: int | None = None
+    argument_instructions: int | None = None
     alu_latency_cycles: float | None = None
     send_cycles: float | None = None
     barrier_latency_cycles: float | None = None

@@ -222,7 +222,8 @@ PRESETS = (
         *figures(*H200, special_lanes_per_cycle=32 / 2.0, shuffle_lanes_per_cycle=32 / 1.0),
         *figures(
             "M",
-            "a pass, as patterns of two to 32 passes take one each; 1.25 with 16 sub-groups on an SM",
+            "NVIDIA's engineers (developer forum, 165293, 312884): a stage takes a wavefront a cycle, that of the tags "
+            "four lines; patterns of 2 to 32 passes take a cycle each; 1.25 with 16 sub-groups on an SM",
             l1_request_cycles=1,
         ),
         *figures(*H200, launch_overhead_s=4.6e-6, group_dispatch_s=0.60e-9),
