@@ -58,14 +58,14 @@ def test_sectors_of_atomics_are_those_of_the_counters():
 
 def test_times_are_near_those_of_the_gpu():
     reached = validation.accuracy(OUTCOMES)
-    assert reached.error <= 9  # [8.2]
+    assert reached.error <= 9  # [8.0]
     assert reached.rank >= 0.98  # [0.988]
 
 
 def test_times_without_the_overhead_of_a_launch_are_near_those_of_the_gpu():
     reached = validation.without_overhead(OUTCOMES)
     assert reached.rows == 333
-    assert reached.error <= 10  # [9.1]
+    assert reached.error <= 10  # [9.0]
     assert reached.rank >= 0.975  # [0.985]
 
 
@@ -75,14 +75,14 @@ def test_times_of_families_that_have_set_no_figure_are_as_near():
     assert "reduce_inter" not in {o.kernel for o in held_out}
     reached = validation.accuracy(held_out)
     assert reached.rows == 272
-    assert reached.error <= 9.5  # [8.4]
+    assert reached.error <= 9.5  # [8.3]
     assert reached.rank >= 0.975  # [0.984]
 
 
 def test_the_variant_that_is_chosen_is_nearly_the_fastest():
     groups = validation.variants(OUTCOMES)
     assert len(groups) == 30
-    assert sum(map(validation.well_chosen, groups)) >= 27  # [28]
+    assert sum(map(validation.well_chosen, groups)) >= 27  # [29]
 
 
 @pytest.mark.parametrize(
