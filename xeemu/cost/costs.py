@@ -251,7 +251,7 @@ class Meter:
     def _issued(self, place: np.ndarray, active: np.ndarray, elements: int) -> Sequence[np.ndarray]:
         """`[C, Q, R]` requests and lanes."""
         _, split = lanes.requests(place, active, self.device.request_lanes)
-        return split.any(-1), elements * split.sum(-1)
+        return split.any(-1).astype(np.int64), elements * split.sum(-1)
 
     def _most(self, parts: int) -> Sequence[int]:
         """The most that each of the figures of a request can be, of instructions that are issued in so many parts.
