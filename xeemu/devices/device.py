@@ -75,8 +75,7 @@ class Device:
       slm_float_atomics: whether the SLM adds floats; else that too is such a loop.
       slm_shared_increments: whether lanes that add the constant 1 to one word, the result unused, share a pass.
       slm_compare_exchange_passes: passes of a compare-and-exchange for each lane of a bank.
-      slm_masked_passes: passes of an access that a sub-group issues though none of its lanes takes part; None: none, as
-        far as is known.
+      slm_masked_passes: passes of an access that a sub-group issues with no lane taking part; `None`: none is known.
       slm_barrier_passes: passes of a barrier of a work-group; None: none, as far as is known.
       slm_bytes_per_cycle: peak SLM bandwidth of an Xe core. It exceeds `slm_banks * slm_bank_bytes` where the measured
         bandwidth contradicts the documented bank geometry.
@@ -84,8 +83,7 @@ class Device:
 
       l1_bytes_per_core: L1 data cache.
       l1_bytes_per_cycle: peak L1 (data port) bandwidth of an Xe core.
-      l1_request_cycles: least cycles that a global request takes of the L1 of its Xe core, for each line that it asks
-        for; of lines side by side once.
+      l1_request_cycles: least cycles that a global request takes of its Xe core's L1 for each run of adjacent lines.
       l1_latency_cycles: of an L1 hit.
       l2_bytes: last-level cache of the device (L3 before Xe-HPG).
       l2_kept_bytes: what the L2 holds of that which does not fit it and is asked for again, if less than its size.

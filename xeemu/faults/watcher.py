@@ -46,10 +46,9 @@ class Watcher(Observer):
 
     def __init__(self, watch: WatchList, chunk: EmittedChunk, state: State):
         self.watch, self.chunk = watch, chunk
-        self.limits = watch.limits
+        self.limits, self.followed = watch.limits, watch.followed
         groups = chunk.count
         passed = jnp.zeros(groups, np.int64)
-        self.followed = watch.followed
         self.trails = [Trail(following, chunk) for following in watch.proofs.followings]
         self._batches: dict[Allocation, list[Record]] = {memory: [] for memory in watch.memories}
         self._found = {
