@@ -12,7 +12,7 @@ from jax import lax
 
 import xeemu as xe
 from xeemu.emission.observer import Observer
-from xeemu.knowledge import addressing, analysis, forms, intervals
+from xeemu.knowledge import addressing, forms, intervals
 from xeemu.knowledge.addressing import Index
 from xeemu.knowledge.analysis import Known
 
@@ -63,13 +63,12 @@ class Watcher(Observer):
 
     watches = True
 
-    def __init__(self, program, facts, seen):
-        self.bodies = {inner: body for body, inner in analysis.bodies(program.body, facts)}
+    def __init__(self, seen):
         self.seen, self.state = seen, ()
 
     def on_access(self, event, chunk):
         emitted = event.address.known
-        foreseen = addressing.foreseen(self.bodies[event.facts].ops[event.number], event.facts)
+        foreseen = addressing.foreseen(event.facts.body.ops[event.number], event.facts)
         assert (emitted.shape, emitted.safe, emitted.interval) == (foreseen.shape, foreseen.safe, foreseen.interval)
         np.testing.assert_array_equal(emitted.elements.chosen, foreseen.elements.chosen)
         assert (emitted.form is None) == (foreseen.form is None)
@@ -84,7 +83,7 @@ def test_an_address_is_known_before_its_access_is_emitted():
     ready = launches.prepared(mixed, xe.NDRange(32, 8), (x, y, np.int32(3)))
 
     def watched(*arguments):
-        return ready.watched(arguments, lambda chunk, state: Watcher(ready.program, ready.facts, seen), ())[0]
+        return ready.watched(arguments, lambda chunk, state: Watcher(seen), ())[0]
 
     jax.make_jaxpr(watched)(x, y, np.int32(3))
     assert len(set(seen)) >= 6

@@ -16,7 +16,6 @@ from launches import prepared, run
 
 import xeemu as xe
 from xeemu import kernels
-from xeemu.ir import control
 from xeemu.launching import preparation
 from xeemu.planning import compare_fusion
 
@@ -48,7 +47,7 @@ def launched(compare, values, uniform=False):
     """How many comparisons have been joined, and whether each column of each work-item was met."""
     arguments, static = (values, np.zeros(GROUPS * N * COLUMNS, np.int32)), {"compare": compare, "uniform": uniform}
     ready = prepared(kernel, ND_RANGE, arguments, static)
-    joined = compare_fusion.of_body(ready.program.body, ready.facts)
+    joined = compare_fusion.of_body(ready.facts)
     return len(joined), run(ready, arguments)[0].reshape(GROUPS * N, COLUMNS) > 0
 
 
@@ -281,7 +280,7 @@ def test_fields_as_they_are_written(compare, dtype):
 def test_what_is_compared_as_narrow_is_so_together(dtype, expected):
     arguments = (values_of(dtype), np.zeros(GROUPS * N * COLUMNS, np.int32))
     ready = prepared(kernel, ND_RANGE, arguments, {"compare": of_narrowed, "uniform": False})
-    (joint,) = compare_fusion.of_body(ready.program.body, ready.facts).values()
+    (joint,) = compare_fusion.of_body(ready.facts).values()
     assert joint.bits.dtype == expected
 
 
@@ -351,9 +350,9 @@ def test_the_register_histogram_compares_each_byte_once():
     inputs = example.inputs((16384,))
     ready = prepared(example.kernel, example.nd_range((16384,)), inputs, example.static, "max1550")
     (number,) = ready.facts.inner
-    (facts,), scan = ready.facts.inner[number], control.of(ready.program.body.ops[number])
+    (facts,) = ready.facts.inner[number]
     # A word of each lane of a sub-group has 8 bytes.
-    assert len(compare_fusion.of_body(scan.body, facts)) == 16 * 8
+    assert len(compare_fusion.of_body(facts)) == 16 * 8
     np.testing.assert_array_equal(run(ready, inputs)[0], example.reference(*inputs))
 
 

@@ -108,7 +108,7 @@ def test_ranges_without_work_items(size):
 
 
 def left(task):
-    return analysis.undecided(task.program.body, task.facts)
+    return analysis.undecided(task.facts)
 
 
 def test_nothing_is_left_to_decide_between_the_ends():
@@ -200,7 +200,7 @@ def test_chunks_between_the_ends_are_as_large_as_what_is_left_of_the_kernel_allo
     assert ready.cut.first
     assert ready.cut.chunk > 1.4 * evenly.chunk
     inner = ready.cut.inner.task
-    assert ready.cut.chunk * working_set.group_bytes(inner.program, inner.facts, 1) <= ready.options.chunk_bytes
+    assert ready.cut.chunk * working_set.group_bytes(inner.facts, 1) <= ready.options.chunk_bytes
     data = arguments[0].astype(np.int64)
     expected = sum(np.pad(data, 4)[k : k + data.size] * k for k in range(9))
     expected[:256] = sum((data[:256] // (k + 1)) ** 2 for k in range(8))
@@ -219,6 +219,6 @@ def test_what_fuses_takes_no_room():
 
     arguments = [np.zeros(2**10, np.int32), np.zeros(2**10, np.int32)]
     ready = [launches.prepared(several, xe.NDRange(2**10, 256), arguments, {"uses": uses}) for uses in (1, 2)]
-    once, twice = (working_set.group_bytes(r.program, r.facts, 1) for r in ready)
+    once, twice = (working_set.group_bytes(r.facts, 1) for r in ready)
     # What is looked up counts, and so does what two operations use.
     assert (once, twice) == (2 * ROOM, 3 * ROOM)

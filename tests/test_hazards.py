@@ -161,19 +161,19 @@ def test_updates_with_what_lies_elsewhere_are_found():
     ready = prepared(several, xe.NDRange(64, ITEMS), [np.zeros(64, np.int32)])
     body = ready.program.body
     updates = [n for n, op in enumerate(body.ops) if op.name in ("xe_store", "xe_atomic")]
-    assert [updates.index(n) for n in sorted(hazards.of_body(body, ready.facts).entangled)] == [2, 3, 5]
+    assert [updates.index(n) for n in sorted(hazards.of_body(ready.facts).entangled)] == [2, 3, 5]
 
 
 def test_facts_of_a_program_are_found_once_for_each_plan():
     ready, asked = prepared(several, xe.NDRange(64, ITEMS), [np.zeros(64, np.int32)]), []
 
     @analysis.fact
-    def count(body, facts, number):
+    def count(facts, number):
         asked.append(number)
-        return number + len(body.ops)
+        return number + len(facts.body.ops)
 
     body, other = ready.program.body, dataflow.analyse(ready.program)
-    found = [count(body, facts, number) for facts in (ready.facts, other) for number in (1, 2, 1)]
+    found = [count(facts, number) for facts in (ready.facts, other) for number in (1, 2, 1)]
     assert found == [number + len(body.ops) for number in (1, 2, 1, 1, 2, 1)]
     assert asked == [1, 2, 1, 2]
 

@@ -37,7 +37,7 @@ def assigned(ready, **setting):
     """The layouts of the program that a launch carries out."""
     task = ready.analysed.task
     given = (BY_ITEM,) * len(task.program.body.inputs)
-    found = layout_assignment.of_body(task.program.body, task.facts, given, Setting(task.program.geometry, **setting))
+    found = layout_assignment.of_body(task.facts, given, Setting(task.program.geometry, **setting))
     return task.program.body, found
 
 

@@ -46,7 +46,7 @@ def plans(function, name, dtype=np.int32, **setting):
     launch = ready(function, dtype)
     body, geometry = launch.program.body, launch.program.geometry
     given = (BY_ITEM,) * len(body.inputs)
-    found = layout_assignment.of_body(body, launch.facts, given, Setting(geometry, **setting))
+    found = layout_assignment.of_body(launch.facts, given, Setting(geometry, **setting))
     return [found.plans[n] for n, op in enumerate(body.ops) if op.name == name]
 
 
@@ -100,7 +100,7 @@ def test_a_comparison_spares_the_fields():
     launch = ready(lambda wg, x, n: ((x & 3) == 1) & ((x >> 2) & 3 == 2))
     body = launch.program.body
     given = (BY_ITEM,) * len(body.inputs)
-    found = layout_assignment.of_body(body, launch.facts, given, Setting(launch.program.geometry))
+    found = layout_assignment.of_body(launch.facts, given, Setting(launch.program.geometry))
     assert [body.ops[n].name for n in found.spared.values()].count("eq") == 2
 
 

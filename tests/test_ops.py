@@ -115,7 +115,7 @@ CONSUMERS = {
     "lanewise": lambda ready: lanewise.results(_mystery(ready), [True], 1),
 }
 OTHERS = {
-    "work": lambda ready: work.of_body(ready.program.body, ready.facts, CPU.threads),
+    "work": lambda ready: work.of_body(ready.facts, CPU.threads),
     "conversions": lambda ready: conversions.check(ready.program, ready.facts),
     "lineage": lambda ready: lineage.of_body(ready.program.body),
     "linearity": lambda ready: linearity.check(ready.program.body, ready.program.arguments, source.UNKNOWN),

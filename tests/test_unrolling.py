@@ -113,7 +113,7 @@ def test_how_a_load_moves(index, move):
     ready = on_a_gpu(sums, xe.NDRange(16, 16), arguments)
     structures = ((n, control.of(e)) for n, e in enumerate(ready.program.body.ops))
     ((number, scan),) = ((n, s) for n, s in structures if isinstance(s, control.Scan))
-    moves = loop_accesses.moves(scan.body, ready.facts.inner[number][0])
+    moves = loop_accesses.moves(ready.facts.inner[number][0])
     loads = [n for n, e in enumerate(scan.body.ops) if e.name == ops.LOAD]
     assert moves.get(loads[-1]) == move
 

@@ -4,16 +4,16 @@ import collections
 from collections.abc import Mapping, Sequence
 
 from xeemu.cost import demanded_words
-from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.ir.program import Constant, Op, Value
 from xeemu.knowledge.analysis import Facts
 
 
-def taken_in(body: Region, facts: Facts, carried_out: Sequence[Op]) -> tuple[set[int], set[int]]:
+def taken_in(facts: Facts, carried_out: Sequence[Op]) -> tuple[set[int], set[int]]:
     """The `id`s of the products that multiply-adds take in, and of the sums that multiply for it, not only shift.
 
     A product is taken in where nothing but sums uses it. A sum takes in one: of two products one is carried out.
     """
-    uses = _uses(carried_out, body.outputs)
+    uses = _uses(carried_out, facts.body.outputs)
     products = {op.results[0]: op for op in carried_out if _is_product(op) and _is_of_sums(uses[op.results[0]])}
     for op in carried_out:
         if _is_sum(op) and all(value in products for value in op.operands):

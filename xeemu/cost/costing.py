@@ -166,7 +166,7 @@ class Counted:
         """What counts: as the kernel runs, or apart from a launch where the passes make that so much shorter."""
         prepared, observer = self.prepared, functools.partial(Counting, self.ledger)
         launched = prepared.unwatched.analysed.task.program
-        alone = slicing.of_counts(self.ledger.census, prepared.program, prepared.facts)
+        alone = slicing.of_counts(self.ledger.census, prepared.facts)
         if self.ledger.sample is not None or not slicing.is_shorter_apart(alone, prepared.program, launched):
             return Watched(prepared, observer, self.ledger.zeros)
         if not slicing.has_memories(alone):

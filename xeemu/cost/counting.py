@@ -65,8 +65,7 @@ class Ledger:
     @functools.cached_property
     def limits(self) -> IterationLimits:
         """How long loops may go on."""
-        root = self.census.tree.root
-        return termination.limits([(root.body, root.facts)], MAX_ITERATIONS)
+        return termination.limits([self.census.tree.root.facts], MAX_ITERATIONS)
 
     @functools.cached_property
     def shown(self) -> Mapping[Key, int]:

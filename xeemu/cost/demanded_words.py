@@ -6,20 +6,19 @@ from typing import Any
 import jax.numpy as jnp
 
 from xeemu.ir import control, ops
-from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.ir.program import Constant, Op, Value
 from xeemu.knowledge import intervals
 from xeemu.knowledge.access_tree import Key
 from xeemu.knowledge.analysis import Facts
 
 
-def needed(body: Region, facts: Facts, unused: Set[Key] = frozenset()) -> dict[Any, int]:
+def needed(facts: Facts, unused: Set[Key] = frozenset()) -> dict[Any, int]:
     """How many 32-bit words of each value of a body are needed; of what leaves it or goes into a loop, all.
 
     What is not there is not needed. The high word of what is known to fit the low one is no work.
 
     Args:
-      body: the body.
-      facts: its analysis.
+      facts: what is known of it.
       unused: loads that are not made.
     """
     found: dict[Any, int] = {}
@@ -29,10 +28,10 @@ def needed(body: Region, facts: Facts, unused: Set[Key] = frozenset()) -> dict[A
             narrow = intervals.within(facts.values[value].interval, (-(2**31), 2**32 - 1))
             found[value] = max(found.get(value, 0), min(words, 1 if narrow else of_dtype(value.dtype)))
 
-    for value in body.outputs:
+    for value in facts.body.outputs:
         need(value, 2)
-    for number in range(len(body.ops) - 1, -1, -1):
-        op = body.ops[number]
+    for number in range(len(facts.body.ops) - 1, -1, -1):
+        op = facts.body.ops[number]
         result = max((found.get(v, 0) for v in op.results), default=0)
         if (facts, number) not in unused and (result or _has_effects(op)):
             for value, words in _operand_words(op, facts, result):

@@ -109,9 +109,9 @@ class _Count:
     def node(self, node: Node, inputs: Mapping[Any, int]) -> None:
         depth = _depth(node)
         levels: dict[Any, int] = {v: inputs.get(v, depth) for v in node.body.taken}
-        needed = demanded_words.needed(node.body, node.facts, self.unused)
+        needed = demanded_words.needed(node.facts, self.unused)
         carried_out = self._carried_out(node, needed)
-        fused, taking = contraction.taken_in(node.body, node.facts, carried_out)
+        fused, taking = contraction.taken_in(node.facts, carried_out)
         twice = register_reads.read_twice(carried_out, fused, self.geometry.sub_group_size)
         first: dict[Any, Op] = {}
         counted: set[Any] = set()

@@ -14,7 +14,7 @@ from xeemu.cost.traffic import Spill
 from xeemu.devices import grf
 from xeemu.devices.occupancy import Occupancy, most_registers, occupancy
 from xeemu.errors import Error, NDRangeError
-from xeemu.ir.program import Constant, Region, Value
+from xeemu.ir.program import Constant, Value
 from xeemu.knowledge.access_tree import Node
 from xeemu.knowledge.analysis import Facts
 from xeemu.language import source
@@ -106,7 +106,7 @@ def check(prepared: Prepared, taken: Census) -> None:
 
 def _live(prepared: Prepared, taken: Census) -> int:
     """What is needed without temporaries, of which a compiler makes fewer where registers are scarce."""
-    live = live_bytes(prepared.program.body, prepared.facts, taken.geometry)
+    live = live_bytes(prepared.facts, taken.geometry)
     return live + sum(math.prod(m.shape) * m.dtype.itemsize for m in taken.in_registers)
 
 
@@ -132,12 +132,12 @@ def _stored(prepared: Prepared, counts: Counts, taken: Census, there: int) -> fl
     """Bytes that all work-items spill in all: a body spills in each execution what its inner bodies do not spill."""
     geometry = taken.geometry
     items = requests.sub_groups(geometry) * geometry.sub_group_size
-    held = _live(prepared, taken) - live_bytes(prepared.program.body, prepared.facts, geometry)
+    held = _live(prepared, taken) - live_bytes(prepared.facts, geometry)
 
     def of(node: Node) -> tuple[float, float]:
         """Of one execution of a node, and of all executions of it and of those inside."""
         inner = {step.facts: of(step) for step in node.steps if isinstance(step, Node)}
-        needed = (live_bytes(node.body, node.facts, geometry) + held) * (1 + _TEMPORARIES)
+        needed = (live_bytes(node.facts, geometry) + held) * (1 + _TEMPORARIES)
         own, inside = max(0.0, needed - there), max((once for once, _ in inner.values()), default=0.0)
         times = (counts.executions[node.facts] or 0) * items
         return max(own, inside), max(0.0, own - inside) * times + sum(every for _, every in inner.values())
@@ -148,15 +148,14 @@ def _stored(prepared: Prepared, counts: Counts, taken: Census, there: int) -> fl
 # --- Live values ---
 
 
-def live_bytes(body: Region, facts: Facts, geometry: Geometry) -> int:
+def live_bytes(facts: Facts, geometry: Geometry) -> int:
     """The most bytes of a work-item that are alive at once; constants and what a work-group shares take none."""
-    last_use = {a: n for n, op in enumerate(body.ops) for a in op.used if not isinstance(a, Constant)}
-    last_use |= {a: len(body.ops) for a in body.outputs if not isinstance(a, Constant)}
-    alive: dict[Any, int] = {v: _bytes(v, facts, geometry) for v in body.taken if v in last_use}
+    last_use = {a: n for n, op in enumerate(facts.body.ops) for a in op.used if not isinstance(a, Constant)}
+    last_use |= {a: len(facts.body.ops) for a in facts.body.outputs if not isinstance(a, Constant)}
+    alive: dict[Any, int] = {v: _bytes(v, facts, geometry) for v in facts.body.taken if v in last_use}
     most = sum(alive.values())
-    for number, op in enumerate(body.ops):
-        pairs = facts.within(number, op)
-        inner = max((live_bytes(b, p, geometry) for b, p in pairs), default=0)
+    for number, op in enumerate(facts.body.ops):
+        inner = max((live_bytes(part, geometry) for part in facts.within(number)), default=0)
         given = sum(_bytes(a, facts, geometry) for a in {v for v in op.used if not isinstance(v, Constant)})
         # What goes into a loop or branch is alive outside and inside, but there once.
         most = max(most, sum(alive.values()) + max(0, inner - given))

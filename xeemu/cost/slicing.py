@@ -16,26 +16,26 @@ from xeemu.passes import eliminate_dead_code
 _LOOK = ops.REGION
 
 
-def of_counts(taken: Census, program: Program, facts: Facts) -> Region:
+def of_counts(taken: Census, facts: Facts) -> Region:
     """What addresses, masks and predicates are computed by of all that a census has left open; to look at alone."""
     keys = {*taken.left, *taken.untallied}
     # Of code in which work-items part, masks tell how many sub-groups execute it.
     parting = None in taken.active.values()
-    marked = _marked(program.body, facts, keys, parting)
+    marked = _marked(facts, keys, parting)
     return eliminate_dead_code.live(Region(marked.inputs, marked.ops, ()))
 
 
-def _marked(body: Region, facts: Facts, keys: Set[Key], parting: bool) -> Region:
+def _marked(facts: Facts, keys: Set[Key], parting: bool) -> Region:
     """A (sub)program that has, before each access of these keys, an operation that does something with its address."""
     made: list[Op] = []
-    for number, op in enumerate(body.ops):
+    for number, op in enumerate(facts.body.ops):
         if (facts, number) in keys:
             made.append(_look(op, (*ops.indices(op), *filter(None, [ops.mask(op)]))))
         elif op.name == ops.REGION and parting:
             made.append(_look(op, op.operands))
-        regions = tuple(_marked(*inner, keys, parting) for inner in facts.within(number, op))
+        regions = tuple(_marked(inner, keys, parting) for inner in facts.within(number))
         made.append(dataclasses.replace(op, regions=regions, apply=None) if regions else op)
-    return Region(body.inputs, tuple(made), body.outputs)
+    return Region(facts.body.inputs, tuple(made), facts.body.outputs)
 
 
 def _look(op: Op, values: Sequence[Value]) -> Op:

@@ -36,7 +36,7 @@ def results(emitter: Emitter, applied: Applied, branches: Sequence[Region]) -> l
     slots = _slots(applied, operands)
 
     def branch(k: int, running: jax.Array | None, given: list[Item]) -> list[Any]:
-        outputs = emitter.body(branches[k], applied.inner[k], control.given(applied.op, given, k), running)
+        outputs = emitter.body(applied.inner[k], control.given(applied.op, given, k), running)
         return packing.packed(outputs, slots, context.chunk)
 
     def which() -> jax.Array:

@@ -10,7 +10,7 @@ from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.items import Item
 from xeemu.emission.observer import Observer
 from xeemu.emission.values import Groupwise
-from xeemu.ir.program import Op, Region, Value
+from xeemu.ir.program import Op, Value
 from xeemu.knowledge.analysis import Facts, Known
 from xeemu.planning.iterations import Iteration
 from xeemu.planning.layout_assignment import Setting
@@ -87,8 +87,8 @@ class Emitter(Protocol):
     def within(self, context: Context) -> "Emitter":
         """The same in another context."""
 
-    def body(self, body: Region, facts: Facts, inputs: Sequence[Item], active: jax.Array | None) -> list[Item]:
+    def body(self, facts: Facts, inputs: Sequence[Item], active: jax.Array | None) -> list[Item]:
         """Emits a (sub)program; `active` is the `[G]` mask of the groups that execute it, or None for all."""
 
-    def needed(self, body: Region, facts: Facts, inputs: Sequence[Item], values: Sequence[Value]) -> list[Item]:
+    def needed(self, facts: Facts, inputs: Sequence[Item], values: Sequence[Value]) -> list[Item]:
         """Emits of a (sub)program only what some of its values need, for all groups; the last inputs may be missing."""

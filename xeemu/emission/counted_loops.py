@@ -35,7 +35,7 @@ def results(emitter: Emitter, applied: Applied, scan: Scan) -> list[Item]:
     first_element = count + scan.carries
     seen, carries = applied.operands[:count], applied.operands[count:first_element]
     elements = [as_value(o) for o in applied.operands[first_element:]]
-    carried = loop_carries.of_loop(scan.body, applied.inner[0], carries, applied.layouts)
+    carried = loop_carries.of_loop(applied.inner[0], carries, applied.layouts)
     counted = _counted(emitter, applied, scan, seen, carried)
     loop = EmittedLoop(emitter, counted, seen, carried, applied.active)
     match loop_plans.of_loop(counted):
@@ -59,14 +59,14 @@ def _counted(emitter: Emitter, applied: Applied, scan: Scan, seen: Sequence[Item
         chunk=context.chunk,
         storages={memory: buffer.storage for memory, buffer in memories.items()},
         masked=applied.active is not None or context.present is not None,
-        watched=context.observer.watches or _counts_loops(scan, facts, context.observer),
+        watched=context.observer.watches or _counts_loops(facts, context.observer),
     )
 
 
-def _counts_loops(scan: Scan, facts: Facts, observer: Observer) -> bool:
+def _counts_loops(facts: Facts, observer: Observer) -> bool:
     """Whether a loop's body holds loops that are counted: that is part of what it carries."""
-    inside = analysis.bodies(scan.body, facts)
-    loops = ((facts, n) for body, facts in inside for n, op in enumerate(body.ops) if op.name == "while")
+    inside = analysis.bodies(facts)
+    loops = ((inner, n) for inner in inside for n, op in enumerate(inner.body.ops) if op.name == "while")
     return any(observer.limit(*key) is not None for key in loops)
 
 

@@ -78,22 +78,22 @@ class EmittedLoop:
         """What an iteration gives, from what is carried into it; `loaded` as `Context` has it."""
         context = dataclasses.replace(self.emitter.context, iteration=iteration, loaded=loaded or {})
         inputs = [*self._before(packed), *elements]
-        return self.emitter.within(context).body(self.counted.body, self.counted.facts, inputs, self.active)
+        return self.emitter.within(context).body(self.counted.facts, inputs, self.active)
 
     def placed(self, packed: list[Any], windows: Mapping[int, StridedWindow]) -> dict[int, PlacedAccess]:
         """By the numbers of their accesses where some windows lie that begin with the iteration that is next.
 
         Of the loop's body this emits only what the indices need.
         """
-        body, facts, inputs = self.counted.body, self.counted.facts, self._before(packed)
+        facts, inputs = self.counted.facts, self._before(packed)
         buffers = {
-            facts.values[v]: item for v, item in zip(body.taken, inputs, strict=False) if isinstance(item, Buffer)
+            facts.values[v]: item for v, item in zip(facts.body.taken, inputs, strict=False) if isinstance(item, Buffer)
         }
-        indices = [ops.indices(body.ops[n])[0] for n in windows]
-        found = self.emitter.needed(body, facts, inputs, indices)
+        indices = [ops.indices(facts.body.ops[n])[0] for n in windows]
+        found = self.emitter.needed(facts, inputs, indices)
         placed = {}
         for (n, window), index in zip(windows.items(), found, strict=True):
-            op, known = body.ops[n], self.counted.moving[n].reference.address
+            op, known = facts.body.ops[n], self.counted.moving[n].reference.address
             buffer = buffers[facts.values[op.operands[0]]]
             chunk = self.chunk if op.name == ops.LOAD else self.chunk.storing(facts.values[op.operands[0]])
             address = positions.locate(known, buffer, [as_value(index)], chunk)

@@ -20,7 +20,7 @@ from xeemu.emission.items import Item, as_memory, as_value
 from xeemu.emission.observer import Observer, Passage, Result
 from xeemu.emission.values import Emitted
 from xeemu.ir import control, ops
-from xeemu.ir.program import Constant, Region, Value
+from xeemu.ir.program import Constant, Value
 from xeemu.knowledge import runtime_values
 from xeemu.knowledge.analysis import Facts
 from xeemu.language.program import Program
@@ -45,7 +45,7 @@ def run(
 
     Args:
       program: the program.
-      facts: its analysis.
+      facts: what is known of it.
       arguments: the launch's arguments: flat global memories and scalars.
       origins: for the number of an argument that is a part of a memory, where it begins.
       chunk: the groups.
@@ -55,17 +55,17 @@ def run(
       For each result of the kernel the flat global memory after the chunk.
     """
     found = buffers(program, dict(enumerate(arguments)), origins)
-    shapes = {} if observer.watches else rowwise.of_program(program, facts, chunk, storages(found))
+    shapes = {} if observer.watches else rowwise.of_program(facts, chunk, storages(found))
     for k, shape in shapes.items():
         found[k] = dataclasses.replace(found[k], storage=dataclasses.replace(found[k].storage, rows=shape))
     scalars = ((k, v) for k, v in enumerate(program.body.inputs) if k not in found)
     inputs: dict[int, Item] = {**found} | {
         k: items.scalar(jnp.asarray(arguments[k], v.dtype), facts.values[v]) for k, v in scalars
     }
-    of_run = runtime_values.of_program(program.body, facts)
+    of_run = runtime_values.of_program(facts)
     chunk = dataclasses.replace(chunk, never=exactness.never(), runtime_values=of_run)
     outputs = _Interpreter(Context(chunk, chunk.present(), observer)).body(
-        program.body, facts, [inputs[k] for k in range(len(inputs))], None
+        facts, [inputs[k] for k in range(len(inputs))], None
     )
     return [as_memory(o).data for o in outputs]
 
@@ -96,17 +96,17 @@ class _Interpreter:
         """The same in another context."""
         return _Interpreter(context)
 
-    def body(self, body: Region, facts: Facts, inputs: Sequence[Item], active: jax.Array | None) -> list[Item]:
+    def body(self, facts: Facts, inputs: Sequence[Item], active: jax.Array | None) -> list[Item]:
         """Emits a (sub)program; `active` is the `[G]` mask of the groups that execute it, or None for all."""
         context, observer = self.context, self.context.observer
         observer.on_body(facts, active, context.chunk)
-        constraints = access_constraints.of_body(body, facts, context.chunk, observer.watches, context.iteration)
-        return _Emission.of(self, body, facts, inputs, active, constraints).results()
+        constraints = access_constraints.of_body(facts, context.chunk, observer.watches, context.iteration)
+        return _Emission.of(self, facts, inputs, active, constraints).results()
 
-    def needed(self, body: Region, facts: Facts, inputs: Sequence[Item], values: Sequence[Value]) -> list[Item]:
+    def needed(self, facts: Facts, inputs: Sequence[Item], values: Sequence[Value]) -> list[Item]:
         """Emits of a (sub)program only what some of its values need, for all groups; the last inputs may be missing."""
-        part = _Emission.of(self, body, facts, inputs, None, AccessConstraints())
-        for number in body.needed(values):
+        part = _Emission.of(self, facts, inputs, None, AccessConstraints())
+        for number in facts.body.needed(values):
             part.emit(number)
         return list(map(part.read, values))
 
@@ -125,8 +125,8 @@ class _Interpreter:
         if op.name in ops.LANGUAGE:
             return self._language(applied)
         match control.of(op):
-            case control.Call(body):
-                return self.body(body, applied.inner[0], applied.operands, applied.active)
+            case control.Call():
+                return self.body(applied.inner[0], applied.operands, applied.active)
             case control.Cond(choices):
                 return conditionals.results(self, applied, choices)
             case control.Scan() as scan:
@@ -170,8 +170,7 @@ class _Emission:
 
     Attributes:
       interpreter: emits them.
-      body: the program.
-      facts: its analysis.
+      facts: what is known of it.
       active: `[G]` mask of the groups that execute it, or None for all.
       constraints: on its memory operations.
       assignment: how its values are held, and its operations carried out.
@@ -180,7 +179,6 @@ class _Emission:
     """
 
     interpreter: _Interpreter
-    body: Region
     facts: Facts
     active: jax.Array | None
     constraints: AccessConstraints
@@ -192,7 +190,6 @@ class _Emission:
     def of(
         cls,
         interpreter: _Interpreter,
-        body: Region,
         facts: Facts,
         inputs: Sequence[Item],
         active: jax.Array | None,
@@ -200,17 +197,16 @@ class _Emission:
     ) -> "_Emission":
         """Those of a program that is given some inputs, or but for the last ones."""
         setting = interpreter.context.setting
-        assignment = layout_assignment.of_body(body, facts, layout_assignment.of_items(inputs), setting)
-        return cls(
-            interpreter, body, facts, active, constraints, assignment, dict(zip(body.taken, inputs, strict=False))
-        )
+        assignment = layout_assignment.of_body(facts, layout_assignment.of_items(inputs), setting)
+        found = dict(zip(facts.body.taken, inputs, strict=False))
+        return cls(interpreter, facts, active, constraints, assignment, found)
 
     def results(self) -> list[Item]:
         """What the results of the program stand for."""
-        for number, op in enumerate(self.body.ops):
+        for number, op in enumerate(self.facts.body.ops):
             if self.assignment.spared.keys().isdisjoint(op.results):
                 self.emit(number)
-        return list(map(self.read, self.body.outputs))
+        return list(map(self.read, self.facts.body.outputs))
 
     def read(self, value: Value) -> Item:
         """What an operand stands for."""
@@ -220,7 +216,7 @@ class _Emission:
 
     def emit(self, number: int) -> None:
         """Emits an operation, by its number."""
-        op, context = self.body.ops[number], self.interpreter.context
+        op, context = self.facts.body.ops[number], self.interpreter.context
         layouts = [self.assignment.layouts[v] for v in op.results]
         if isinstance(plan := self.assignment.plans.get(number), Comparison):
             value = as_value(self.read(plan.value))

@@ -8,7 +8,6 @@ from xeemu.emission import packing
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.items import Item
 from xeemu.emission.packing import Slot
-from xeemu.ir.program import Region
 from xeemu.knowledge.analysis import Facts, Known
 from xeemu.planning.layouts import Layout
 
@@ -47,14 +46,13 @@ class Carried:
         return list(map(Slot, self.items, known, self.layouts))
 
 
-def of_loop(body: Region, facts: Facts, carries: Sequence[Item], layouts: Sequence[Layout]) -> Carried:
+def of_loop(facts: Facts, carries: Sequence[Item], layouts: Sequence[Layout]) -> Carried:
     """What a loop carries.
 
     Args:
-      body: the loop's, whose inputs are carries, and what differs from iteration to iteration.
-      facts: of the body.
+      facts: of its body, whose inputs are carries, and what differs from iteration to iteration.
       carries: the items before the loop.
       layouts: of the loop's results, the carries first.
     """
-    known = [facts.values[v] for v in body.inputs[: len(carries)]]
+    known = [facts.values[v] for v in facts.body.inputs[: len(carries)]]
     return Carried(carries, known, layouts[: len(carries)])

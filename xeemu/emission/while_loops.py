@@ -32,7 +32,7 @@ def results(emitter: Emitter, applied: Applied, loop: While) -> list[Item]:
     """
     context, (predicate, inner) = emitter.context, applied.inner
     carries = applied.operands[len(applied.op.seen) :]
-    emitted = _Emitted(emitter, applied, loop, loop_carries.of_loop(loop.body, inner, carries, applied.layouts))
+    emitted = _Emitted(emitter, applied, loop, loop_carries.of_loop(inner, carries, applied.layouts))
     limit = context.observer.limit(applied.facts, applied.number)
     known = WhileLoop(loop, predicate, context.observer.watches, limit)
     match while_plans.of_loop(known):
@@ -74,13 +74,13 @@ class _Emitted:
     def goes_on(self, packed: list[Any], running: jax.Array | None) -> jax.Array:
         """Whether there is another iteration, for the groups of a mask."""
         inputs = [*control.seen(self.applied.op, self.applied.operands, 0), *self.carried.inside(packed)]
-        (tested,) = self.emitter.body(self.loop.predicate, self.applied.inner[0], inputs, running)
+        (tested,) = self.emitter.body(self.applied.inner[0], inputs, running)
         return as_value(tested).array(self.emitter.context.chunk)
 
     def after(self, packed: list[Any], running: jax.Array | None) -> list[Any]:
         """What is carried after an iteration of the groups of a mask."""
         inputs = [*control.seen(self.applied.op, self.applied.operands, 1), *self.carried.inside(packed)]
-        outputs = self.emitter.body(self.loop.body, self.applied.inner[1], inputs, running)
+        outputs = self.emitter.body(self.applied.inner[1], inputs, running)
         return self.carried.packed(outputs, self.emitter.context.chunk)
 
     def kept(self, packed: list[Any], running: jax.Array) -> list[Any]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from xeemu.ir import control, ops
-from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.ir.program import Constant, Op, Value
 from xeemu.knowledge.access_tree import Key
 from xeemu.knowledge.analysis import Facts
 from xeemu.language.linearity import Allocation
@@ -24,29 +24,28 @@ class Dependent(NamedTuple):
     steered: frozenset[Key]
 
 
-def of_loads(body: Region, facts: Facts, loads: Iterable[Key], memory: Find) -> Dependent:
+def of_loads(facts: Facts, loads: Iterable[Key], memory: Find) -> Dependent:
     """What follows from some loads.
 
     Args:
-      body: the program.
-      facts: its analysis.
+      facts: what is known of the program.
       loads: the loads, by their key.
       memory: the memory of an access; None if it is never executed.
     """
     walk = _Walk(frozenset(loads), memory)
-    while walk.grows(body, facts):
+    while walk.grows(facts):
         pass
     return Dependent(frozenset(walk.updates), frozenset(walk.steered))
 
 
-def _accesses(body: Region, facts: Facts) -> set[Key]:
+def _accesses(facts: Facts) -> set[Key]:
     """The accesses of a (sub)program and its inner ones."""
     found: set[Key] = set()
-    for number, op in enumerate(body.ops):
+    for number, op in enumerate(facts.body.ops):
         if op.name in ops.ACCESSES:
             found.add((facts, number))
-        elif inner := op.regions:
-            found = found.union(*map(_accesses, inner, facts.inner[number]))
+        elif op.regions:
+            found = found.union(*map(_accesses, facts.inner[number]))
     return found
 
 
@@ -60,9 +59,9 @@ class _Walk:
         self.updates: set[Key] = set()
         self.steered: set[Key] = set()
 
-    def grows(self, body: Region, facts: Facts) -> bool:
+    def grows(self, facts: Facts) -> bool:
         before = self._size
-        self._body(body, facts)
+        self._body(facts)
         return self._size > before
 
     @property
@@ -72,8 +71,8 @@ class _Walk:
     def _depends(self, facts: Facts, value: Value) -> bool:
         return not isinstance(value, Constant) and (facts, value) in self.values
 
-    def _body(self, body: Region, facts: Facts) -> None:
-        for number, op in enumerate(body.ops):
+    def _body(self, facts: Facts) -> None:
+        for number, op in enumerate(facts.body.ops):
             if op.name in ops.ACCESSES:
                 self._access(facts, number, op)
             elif op.regions:
@@ -99,16 +98,17 @@ class _Walk:
     def _structure(self, facts: Facts, number: int, op: Op) -> None:
         structure = control.of(op)
         decided = False
-        for k, (inner, inside) in enumerate(zip(op.regions, facts.inner[number], strict=True)):
+        for k, inside in enumerate(facts.inner[number]):
+            inner = inside.body
             given = control.given(op, op.used, k)
             self.values |= {
                 (inside, v) for value, v in zip(given, inner.taken, strict=True) if self._depends(facts, value)
             }
-            self._body(inner, inside)
+            self._body(inside)
             if isinstance(structure, control.While) and k == 0:
                 decided = self._depends(inside, inner.outputs[0])
                 continue
-            self._results(facts, op, inner, inside)
+            self._results(facts, op, inside)
             carried = control.carried(structure, inner)
             self.values |= {
                 (inside, v) for v, out in zip(carried, inner.outputs, strict=False) if self._depends(inside, out)
@@ -117,8 +117,8 @@ class _Walk:
             decided = self._depends(facts, op.operands[0])
         if decided:
             self.values |= {(facts, v) for v in op.results}
-            self.steered = self.steered.union(*map(_accesses, op.regions, facts.inner[number]))
+            self.steered = self.steered.union(*map(_accesses, facts.inner[number]))
 
-    def _results(self, facts: Facts, op: Op, inner: Region, inside: Facts) -> None:
-        pairs = zip(op.results, inner.outputs, strict=True)
+    def _results(self, facts: Facts, op: Op, inside: Facts) -> None:
+        pairs = zip(op.results, inside.body.outputs, strict=True)
         self.values |= {(facts, v) for v, out in pairs if self._depends(inside, out)}

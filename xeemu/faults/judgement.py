@@ -124,7 +124,7 @@ class _Judge:
             return self._run.watch.proofs.place(key).memory if key in operations else None
 
         read = [o.key for o in self._run.operations(spot)]
-        steered = dependence.of_loads(root.body, root.facts, read, memory).steered
+        steered = dependence.of_loads(root.facts, read, memory).steered
         lines = sorted({self._run.watch.proofs.place(key).site.line for key in steered if key in operations})
         if not lines:
             return ""

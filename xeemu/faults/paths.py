@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from xeemu.ir import control, ops
-from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.ir.program import Constant, Op, Value
 from xeemu.knowledge.access_tree import Key
 from xeemu.knowledge.analysis import Facts
 
@@ -62,12 +62,12 @@ class Paths:
     decisive: frozenset[Node]
 
 
-def of_program(body: Region, facts: Facts, sources: Mapping[Key, Op], rule: PropagationRule) -> Paths | None:
+def of_program(facts: Facts, sources: Mapping[Key, Op], rule: PropagationRule) -> Paths | None:
     """The paths from some operations to where their results matter; None if there are none."""
     if not sources:
         return None
     graph = Graph(rule)
-    graph.body(body, facts)
+    graph.body(facts)
     mattering = _reached(
         [n for key in graph.accesses for n in graph.operands(key)] + list(graph.decisive), graph.before
     )
@@ -125,8 +125,8 @@ class Graph:
         self.accesses: dict[Key, Op] = {}
         self._operations: dict[Key, Op] = {}
 
-    def body(self, body: Region, facts: Facts) -> None:
-        for number, op in enumerate(body.ops):
+    def body(self, facts: Facts) -> None:
+        for number, op in enumerate(facts.body.ops):
             key = (facts, number)
             if op.name in ops.ACCESSES:
                 self.accesses[key] = op
@@ -200,16 +200,17 @@ class Graph:
             self._decide(facts, op.operands[0])
         # What a loop takes an element of is another value.
         most = len(op.seen) + structure.carries if isinstance(structure, control.Scan) else None
-        for k, (inner, inside) in enumerate(zip(op.regions, facts.inner[number], strict=True)):
-            for value, v in list(zip(control.given(op, op.used, k), inner.taken, strict=True))[:most]:
+        for k, inside in enumerate(facts.inner[number]):
+            for value, v in list(zip(control.given(op, op.used, k), inside.body.taken, strict=True))[:most]:
                 self._stand((inside, v), facts, value)
-            self.body(inner, inside)
+            self.body(inside)
             if isinstance(structure, control.While) and k == 0:
-                self._decide(inside, inner.outputs[0])
+                self._decide(inside, inside.body.outputs[0])
             else:
-                self._results(facts, number, op, structure, inner, inside)
+                self._results(facts, number, op, structure, inside)
 
-    def _results(self, facts: Facts, number: int, op: Op, structure: Any, inner: Region, inside: Facts) -> None:
+    def _results(self, facts: Facts, number: int, op: Op, structure: Any, inside: Facts) -> None:
+        inner = inside.body
         if isinstance(structure, control.Call):
             for v, out in zip(op.results, inner.outputs, strict=True):
                 self._stand((facts, v), inside, out)

@@ -130,12 +130,12 @@ def of_tree(
 
 def followings(tree: AccessTree, ranges: Ranges) -> tuple[Following, ...]:
     """What is followed of a program: nothing where ranges prove that no operation goes wrong."""
-    body, facts = tree.root.body, tree.root.facts
+    facts = tree.root.facts
     each: list[tuple[Marking, Mapping[Key, Any]]] = [
         (arithmetic.Undefined(), arithmetic.sources(ranges)),
         *((wrapping.Wrapped(ranges, fixed), wrapping.sources(ranges, fixed)) for fixed in (False, True)),
     ]
-    found = [(rule, paths.of_program(body, facts, sources, rule)) for rule, sources in each]
+    found = [(rule, paths.of_program(facts, sources, rule)) for rule, sources in each]
     return tuple(Following(rule, path) for rule, path in found if path is not None)
 
 

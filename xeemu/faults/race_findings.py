@@ -288,7 +288,7 @@ class RaceFindings:
         def memory(key: Any) -> Allocation | None:
             return self._run.watch.proofs.place(key).memory if key in operations else None
 
-        dependent = dependence.of_loads(root.body, root.facts, loads, memory).updates
+        dependent = dependence.of_loads(root.facts, loads, memory).updates
         return any(o.key in dependent for spot in pair for o in self._run.operations(spot))
 
 

@@ -182,8 +182,7 @@ class WatchList:
     @functools.cached_property
     def limits(self) -> IterationLimits:
         """How long loops may go on."""
-        root = self.proofs.tree.root
-        return termination.limits([(root.body, root.facts)], self.max_iterations)
+        return termination.limits([self.proofs.tree.root.facts], self.max_iterations)
 
     def _spots(self, keys: frozenset[Key]) -> tuple[Spot, ...]:
         return tuple(dict.fromkeys(Spot.of(self.operation(k)) for k in self.proofs.operations if k in keys))

@@ -126,8 +126,7 @@ class Node:
 
     Attributes:
       kind: the kernel itself, a function that it calls, a branch, a loop's body, or a loop's predicate.
-      body: its program.
-      facts: its analysis, which names the call path.
+      facts: what is known of it, which names the call path.
       boxes: the executions, apart from the conditions; if it is not certain, all that there can be.
       conditions: bool scalars that hold in every execution.
       certain: whether boxes and conditions tell the executions exactly.
@@ -140,7 +139,6 @@ class Node:
     """
 
     kind: NodeKind
-    body: Region
     facts: Facts
     boxes: Sequence[Box]
     conditions: tuple[Expression, ...]
@@ -150,6 +148,11 @@ class Node:
     counted: bool = False
     steps: list["Operation | Meeting | Node"] = dataclasses.field(default_factory=list)
     regions: dict[int, Expression] = dataclasses.field(default_factory=dict)
+
+    @property
+    def body(self) -> Region:
+        """Its operations."""
+        return self.facts.body
 
     def region(self, number: int) -> tuple[Key, Expression] | None:
         """The region that an operation stands in, by its key, and its mask; None if all work-items are active there."""

@@ -62,9 +62,10 @@ def of_array(array: Any, dimensions: int) -> Known:
 
 @dataclasses.dataclass(eq=False)
 class Facts:
-    """The analysis of one (sub)program on one call path.
+    """What is known of one (sub)program on one call path.
 
     Attributes:
+      body: the (sub)program.
       geometry: the sizes of the launch.
       values: what is known of each value.
       bases: for a value with a form, how its base comes from the bases of its operation's operands; a value that
@@ -76,6 +77,7 @@ class Facts:
       constants: what is known of the arrays that were met so far.
     """
 
+    body: Region
     geometry: Geometry
     values: dict[Value, Known] = dataclasses.field(default_factory=dict)
     bases: dict[Value, BaseRule] = dataclasses.field(default_factory=dict)
@@ -108,67 +110,67 @@ class Facts:
         if number in other.places:
             self.places[number] = other.places[number]
 
-    def within(self, number: int, op: Op) -> list[tuple[Region, "Facts"]]:
-        """The bodies of an operation, with their facts."""
-        return list(zip(op.regions, self.inner.get(number, ()), strict=True))
+    def within(self, number: int) -> tuple["Facts", ...]:
+        """Those of the bodies of an operation."""
+        return self.inner.get(number, ())
 
-    def carried_out(self, number: int, op: Op) -> list[tuple[Region, "Facts"]]:
-        """The same, of branches only the one that all groups take, if that is known."""
-        inner = self.within(number, op)
+    def executed_within(self, number: int) -> tuple["Facts", ...]:
+        """The same, of branches only that of the one that all groups take, if that is known."""
+        inner, op = self.within(number), self.body.ops[number]
         if not isinstance(control.of(op), control.Cond):
             return inner
         only = self.value(op.operands[0]).only
-        return inner if only is None else [inner[min(max(only, 0), len(inner) - 1)]]
+        return inner if only is None else (inner[min(max(only, 0), len(inner) - 1)],)
 
 
-def fact(find: Callable[Concatenate[Region, Facts, P], R]) -> Callable[Concatenate[Region, Facts, P], R]:
-    """A function of a (sub)program, its facts and other hashable values that is computed once, and kept with them.
+def fact(find: Callable[Concatenate[Facts, P], R]) -> Callable[Concatenate[Facts, P], R]:
+    """A function of facts and other hashable values that is computed once, and kept with them.
 
     What it gives must not be changed, and the facts must be complete.
     """
 
     @functools.wraps(find)
-    def once(body: Region, facts: Facts, *args: P.args, **kwargs: P.kwargs) -> R:
-        key = (find, body, args, tuple(sorted(kwargs.items())))
+    def once(facts: Facts, *args: P.args, **kwargs: P.kwargs) -> R:
+        key = (find, args, tuple(sorted(kwargs.items())))
         if key not in facts.found:
-            facts.found[key] = find(body, facts, *args, **kwargs)
+            facts.found[key] = find(facts, *args, **kwargs)
         result: R = facts.found[key]
         return result
 
     return once
 
 
-def bodies(body: Region, facts: Facts) -> Iterator[tuple[Region, Facts]]:
-    """A (sub)program and its inner ones, with their facts."""
-    yield body, facts
-    for number, op in enumerate(body.ops):
-        for inner, inner_facts in facts.within(number, op):
-            yield from bodies(inner, inner_facts)
+def bodies(facts: Facts) -> Iterator[Facts]:
+    """The facts of a (sub)program and of its inner ones."""
+    yield facts
+    for number in range(len(facts.body.ops)):
+        for inner in facts.within(number):
+            yield from bodies(inner)
 
 
-def executed(body: Region, facts: Facts) -> Iterator[tuple[Region, Facts]]:
+def executed(facts: Facts) -> Iterator[Facts]:
     """The same, but for branches that no group takes."""
-    yield body, facts
-    for number, op in enumerate(body.ops):
-        for part in facts.carried_out(number, op):
-            yield from executed(*part)
+    yield facts
+    for number in range(len(facts.body.ops)):
+        for inner in facts.executed_within(number):
+            yield from executed(inner)
 
 
-def undecided(body: Region, facts: Facts) -> int:
+def undecided(facts: Facts) -> int:
     """How much is left to find out when a (sub)program and its inner ones run.
 
     Components of indices that are not proved to be within bounds, and branches that only some groups may take.
     """
-    accesses = ((op, known) for inner, known in bodies(body, facts) for op in inner.ops if op.name in ops.ACCESSES)
-    return branches(body, facts) + sum(doubted(op, known) for op, known in accesses)
+    accesses = ((op, inner) for inner in bodies(facts) for op in inner.body.ops if op.name in ops.ACCESSES)
+    return branches(facts) + sum(doubted(op, inner) for op, inner in accesses)
 
 
-def branches(body: Region, facts: Facts) -> int:
+def branches(facts: Facts) -> int:
     """The number of branches of a (sub)program and its inner ones that only some groups may take."""
     found = 0
-    for inner, known in bodies(body, facts):
-        for op in inner.ops:
-            chosen = known.value(op.operands[0]) if isinstance(control.of(op), control.Cond) else None
+    for inner in bodies(facts):
+        for op in inner.body.ops:
+            chosen = inner.value(op.operands[0]) if isinstance(control.of(op), control.Cond) else None
             if chosen is not None and chosen.varying and chosen.only is None:
                 found += len(op.regions)
     return found

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from xeemu.ir import control
-from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.ir.program import Constant, Op, Value
 from xeemu.knowledge import constant_folding, forms, intervals
 from xeemu.knowledge.analysis import Facts
 from xeemu.knowledge.intervals import Interval
@@ -47,14 +47,8 @@ class Field:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Reader:
-    """Reads fields from a (sub)program.
+    """Reads fields from the (sub)program that `facts` are of."""
 
-    Attributes:
-      body: the program.
-      facts: its analysis.
-    """
-
-    body: Region
     facts: Facts
 
     def fields(self, value: Value) -> Iterator[Field]:
@@ -81,7 +75,7 @@ class Reader:
 
     def _part(self, value: Value) -> Field | None:
         """Which field of an operand the result of an operation is."""
-        op = self.body.made.get(value)
+        op = self.facts.body.made.get(value)
         if op is None:
             return None
         if isinstance(control.of(op), control.Call):
@@ -97,10 +91,9 @@ class Reader:
 
     def _part_of_call(self, op: Op, value: Value) -> Field | None:
         """Which field of an operand the result of a function is."""
-        ((body, facts),) = self.facts.within(self.body.ops.index(op), op)
-        inner = Reader(body, facts)
-        given = dict(zip(body.inputs, op.operands, strict=True))
-        fields = inner.fields(body.outputs[list(op.results).index(value)])
+        (facts,) = self.facts.within(self.facts.body.ops.index(op))
+        given = dict(zip(facts.body.inputs, op.operands, strict=True))
+        fields = Reader(facts).fields(facts.body.outputs[list(op.results).index(value)])
         found = next((f for f in fields if f.value in given), None)
         if found is None or isinstance(given[found.value], Constant):
             return None

@@ -7,7 +7,7 @@ of 64 bits in a kernel that is traced with 64-bit types, which must be so wide o
 import numpy as np
 
 from xeemu.ir import control, ops
-from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.ir.program import Constant, Op, Value
 from xeemu.ir.table import Kind
 from xeemu.knowledge import intervals
 from xeemu.knowledge.analysis import Facts, Known
@@ -27,7 +27,7 @@ def check(program: Program, facts: Facts) -> None:
     inputs = [v.dtype.itemsize == _WIDE and not v.weak_type for v in program.body.inputs]
     memories = zip(program.arguments, program.body.inputs, strict=True)
     names = {facts.values[v]: memory.name for memory, v in memories if memory}
-    _Check(names).body(program.body, facts, inputs)
+    _Check(names).body(facts, inputs)
 
 
 class _Check:
@@ -36,13 +36,13 @@ class _Check:
     def __init__(self, names: dict[Known, str]):
         self._names = names  # of memories, all versions of which share one `Known`
 
-    def body(self, body: Region, facts: Facts, inputs: list[bool]) -> list[bool]:
-        genuine: dict[Value, bool] = dict(zip(body.taken, inputs, strict=True))
-        for number, op in enumerate(body.ops):
+    def body(self, facts: Facts, inputs: list[bool]) -> list[bool]:
+        genuine: dict[Value, bool] = dict(zip(facts.body.taken, inputs, strict=True))
+        for number, op in enumerate(facts.body.ops):
             given = [self._genuine(genuine, a) for a in op.used]
             results = self._op(facts, number, op, given)
             genuine |= dict(zip(op.results, results, strict=True))
-        return [self._genuine(genuine, a) for a in body.outputs]
+        return [self._genuine(genuine, a) for a in facts.body.outputs]
 
     def _genuine(self, genuine: dict[Value, bool], value: Value) -> bool:
         if isinstance(value, Constant):
@@ -51,28 +51,26 @@ class _Check:
 
     def _op(self, facts: Facts, number: int, op: Op, given: list[bool]) -> list[bool]:
         match control.of(op):
-            case control.Call(body):
-                return self.body(body, facts.inner[number][0], given)
-            case control.Cond(branches):
-                inner = facts.inner[number]
-                each = enumerate(zip(branches, inner, strict=True))
-                results = [self.body(b, p, control.given(op, given, k)) for k, (b, p) in each]
+            case control.Call():
+                return self.body(facts.inner[number][0], given)
+            case control.Cond():
+                results = [self.body(inner, control.given(op, given, k)) for k, inner in enumerate(facts.inner[number])]
                 return [any(alternatives) for alternatives in zip(*results, strict=True)]
             case control.Scan() as scan:
-                return self._loop(scan.body, facts.inner[number][0], given, scan.carries)
+                return self._loop(facts.inner[number][0], given, scan.carries)
             case control.While() as loop:
                 inside = control.given(op, given, 1)
-                return self._loop(loop.body, facts.inner[number][1], inside, len(loop.body.inputs))
+                return self._loop(facts.inner[number][1], inside, len(loop.body.inputs))
         if op.name == ops.ALLOCATE:
             self._names[facts.values[op.results[0]]] = op.attributes["name"]
         if op.name in ops.ACCESSES:
             self._store(facts, op, given)
         return [v.dtype.itemsize == _WIDE and self._makes(op, given) for v in op.results]
 
-    def _loop(self, body: Region, facts: Facts, given: list[bool], carries: int) -> list[bool]:
-        first, last = len(body.seen), len(body.seen) + carries
+    def _loop(self, facts: Facts, given: list[bool], carries: int) -> list[bool]:
+        first, last = len(facts.body.seen), len(facts.body.seen) + carries
         while True:
-            results = self.body(body, facts, given)
+            results = self.body(facts, given)
             carried = [a or b for a, b in zip(given[first:last], results, strict=False)]
             if carried == given[first:last]:
                 return results

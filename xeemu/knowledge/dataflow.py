@@ -64,7 +64,7 @@ class _Dataflow:
 
     def body(self, body: Region, inputs: Sequence[Known], before: Facts | None = None) -> Facts:
         """The facts of a (sub)program; `before` are those for other inputs, of which some hold for these too."""
-        facts = Facts(self.geometry)
+        facts = Facts(body, self.geometry)
         facts.values |= dict(zip(body.taken, inputs, strict=True))
         if before is not None:
             facts.constants |= before.constants
@@ -73,7 +73,7 @@ class _Dataflow:
             if before is not None and self._is_same(operands, before, op):
                 facts.adopt(number, op, before)
             else:
-                results = self._op(facts, number, op, operands, body)
+                results = self._op(facts, number, op, operands)
                 facts.values |= dict(zip(op.results, results, strict=True))
         return facts
 
@@ -81,17 +81,17 @@ class _Dataflow:
         """Whether an operation had the very same operands in another analysis."""
         return all(o is before.value(a) for o, a in zip(operands, op.used, strict=True))
 
-    def outputs(self, body: Region, facts: Facts) -> list[Known]:
-        return [facts.value(a) for a in body.outputs]
+    def outputs(self, facts: Facts) -> list[Known]:
+        return [facts.value(a) for a in facts.body.outputs]
 
-    def _op(self, facts: Facts, number: int, op: Op, operands: list[Known], body: Region) -> list[Known]:
+    def _op(self, facts: Facts, number: int, op: Op, operands: list[Known]) -> list[Known]:
         if op.name in ops.LANGUAGE:
             return self._language(facts, op, operands)
         match control.of(op):
             case control.Call(called):
                 facts.inner[number] = (inner := self.body(called, operands),)
-                outputs = self.outputs(called, inner)
-                return [self._rounded_down(facts, body, op, outputs[0])] if len(outputs) == 1 else outputs
+                outputs = self.outputs(inner)
+                return [self._rounded_down(facts, op, outputs[0])] if len(outputs) == 1 else outputs
             case control.Cond():
                 return self._cond(facts, number, op, operands)
             case control.Scan() as scan:
@@ -99,11 +99,11 @@ class _Dataflow:
             case control.While() as loop:
                 return self._while(facts, number, op, loop, operands)
         results = self._operation(facts, op, operands)
-        return [self._rounded_down(facts, body, op, results[0])] if op.name == "select_n" else results
+        return [self._rounded_down(facts, op, results[0])] if op.name == "select_n" else results
 
-    def _rounded_down(self, facts: Facts, body: Region, op: Op, result: Known) -> Known:
+    def _rounded_down(self, facts: Facts, op: Op, result: Known) -> Known:
         """What a choice gives, of which more is known where it rounds down a quotient that needs no rounding."""
-        division = floor_division.natural(op.results[0], body.made, lambda v: facts.value(v).interval)
+        division = floor_division.natural(op.results[0], facts.body.made, lambda v: facts.value(v).interval)
         if division is None:
             return result
         return dataclasses.replace(result, interval=facts.values[division.results[0]].interval)
@@ -194,7 +194,7 @@ class _Dataflow:
         facts.inner[number] = tuple(
             self.body(branch, control.given(op, operands, k)) for k, branch in enumerate(op.regions)
         )
-        outputs = [self.outputs(b, p) for b, p in zip(op.regions, facts.inner[number], strict=True)]
+        outputs = list(map(self.outputs, facts.inner[number]))
         facts.places[number] = tuple(
             tuple(k for k, known in enumerate(seen) if known is v) if v.space else None for v in outputs[0]
         )
@@ -213,7 +213,7 @@ class _Dataflow:
         trips = (0, max(scan.length - 1, 0))
         inner, carried = self._loop(scan.body, seen, carries, elements, trips)
         facts.inner[number] = (inner,)
-        stacked = self.outputs(scan.body, inner)[scan.carries :]
+        stacked = self.outputs(inner)[scan.carries :]
         counted = self._counters(scan.body, carries, (scan.length, scan.length))
         return _counted(carried, counted) + [Known(v.varying, v.interval) for v in stacked]
 
@@ -227,7 +227,7 @@ class _Dataflow:
             counted = self._counters(loop.body, carries, (trips[0], trips[1] + 1))
             carried = _counted(carried, counted)
         predicate = self.body(loop.predicate, [*tested, *carried])
-        if self.outputs(loop.predicate, predicate)[0].varying:
+        if self.outputs(predicate)[0].varying:
             inner, carried = self._varying_loop(loop, seen, carried)
             predicate = self.body(loop.predicate, [*tested, *carried])
         facts.inner[number] = (predicate, inner)
@@ -258,7 +258,7 @@ class _Dataflow:
         facts: Facts | None = None
         for attempt in range(_PATIENCE + 3 * len(carries) + 2):
             facts = self.body(body, [*seen, *entry, *elements], facts)
-            after = self.outputs(body, facts)[: len(carries)]
+            after = self.outputs(facts)[: len(carries)]
             joined = _counted(list(map(_joined, entry, after)), counters)
             if all(_settled(a, b) for a, b in zip(entry, joined, strict=True)):
                 return facts, entry

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 import numpy as np
 
 from xeemu.ir import control, ops
-from xeemu.ir.program import Op, Region, Value
+from xeemu.ir.program import Op, Value
 from xeemu.ir.table import Kind
 from xeemu.knowledge import analysis
 from xeemu.knowledge.analysis import Facts, Known
@@ -20,17 +20,12 @@ RuntimeValues = Mapping[Facts, Set[Value]]
 
 
 @analysis.fact
-def of_program(body: Region, facts: Facts) -> RuntimeValues:
-    """The runtime values of a whole program; a memory counts if all that it holds are such.
-
-    Args:
-      body: the program.
-      facts: its analysis.
-    """
+def of_program(facts: Facts) -> RuntimeValues:
+    """The runtime values of the whole program that `facts` are of; a memory counts if all that it holds are such."""
     constant = set[Known]()
     while True:
         search = _Search(constant)
-        search.body(body, facts, body.inputs)
+        search.body(facts, facts.body.inputs)
         if search.constant == constant:
             return search.found
         constant = search.constant
@@ -49,17 +44,17 @@ class _Search:
         self.known, self.constant = known, set(known)
         self.found: dict[Facts, Set[Value]] = {}
 
-    def body(self, body: Region, facts: Facts, given: Sequence[Value]) -> list[bool]:
+    def body(self, facts: Facts, given: Sequence[Value]) -> list[bool]:
         """Whether each output of a (sub)program is a runtime value, with those that it takes."""
         found = set(given)
-        for number, op in enumerate(body.ops):
+        for number, op in enumerate(facts.body.ops):
             found.update(v for v, is_one in zip(op.results, self._op(op, number, facts, found), strict=True) if is_one)
         self.found[facts] = found
-        return [v in found for v in body.outputs]
+        return [v in found for v in facts.body.outputs]
 
     def _op(self, op: Op, number: int, facts: Facts, found: Set[Value]) -> Sequence[bool]:
         if op.regions:
-            return self._structured(op, facts.within(number, op), found)
+            return self._structured(op, facts.within(number), found)
         if op.name in ops.ACCESSES:
             return self._access(op, facts, found)
         is_one = _computed(op, facts, found)
@@ -77,7 +72,7 @@ class _Search:
             self.constant.add(memory)
         return [v.memory != "" or memory not in self.known for v in op.results]
 
-    def _structured(self, op: Op, inner: list[tuple[Region, Facts]], found: Set[Value]) -> Sequence[bool]:
+    def _structured(self, op: Op, inner: Sequence[Facts], found: Set[Value]) -> Sequence[bool]:
         used = [v in found for v in op.used]
         match control.of(op):
             case control.Cond():
@@ -93,11 +88,10 @@ class _Search:
                 return after
         return self._inner(op, 0, inner[0], used)
 
-    def _inner(self, op: Op, number: int, part: tuple[Region, Facts], used: Sequence[bool]) -> list[bool]:
+    def _inner(self, op: Op, number: int, facts: Facts, used: Sequence[bool]) -> list[bool]:
         """Of the outputs of a region, with those of the operation's `used` that are runtime values."""
-        region, facts = part
-        given = zip(region.taken, control.given(op, used, number), strict=True)
-        return self.body(region, facts, [v for v, is_one in given if is_one])
+        given = zip(facts.body.taken, control.given(op, used, number), strict=True)
+        return self.body(facts, [v for v, is_one in given if is_one])
 
     def _looped(
         self, op: Op, used: list[bool], carries: int, after: Callable[[list[bool]], list[bool]]

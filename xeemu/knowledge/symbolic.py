@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from xeemu.ir import control, ops
-from xeemu.ir.program import Op, Region, Value
+from xeemu.ir.program import Op, Value
 from xeemu.knowledge import constant_folding, expressions, induction, intervals, presence, tables
 from xeemu.knowledge.analysis import Facts
 from xeemu.knowledge.expressions import Axis, Expression
@@ -81,19 +81,17 @@ def joined(facts: Facts, which: Expression, v: Value, alternatives: Sequence[Ite
     return expressions.apply("select_n", (which, *cases), {}, v.shape, v.dtype, facts.values[v].interval, True)
 
 
-def carried(facts: Facts, body: Region, carries: Sequence[Item], iterations: Expression | None) -> list[Item]:
+def carried(facts: Facts, carries: Sequence[Item], iterations: Expression | None) -> list[Item]:
     """The carries of a loop after some iterations, or after any number of them (None)."""
-    inputs = body.inputs[: len(carries)]
+    inputs, outputs = facts.body.inputs[: len(carries)], facts.body.outputs
     return [
-        start if isinstance(start, Allocation) or out is v else _grown(facts, body, v, out, start, iterations)
-        for start, v, out in zip(carries, inputs, body.outputs, strict=False)
+        start if isinstance(start, Allocation) or out is v else _grown(facts, v, out, start, iterations)
+        for start, v, out in zip(carries, inputs, outputs, strict=False)
     ]
 
 
-def _grown(
-    facts: Facts, body: Region, v: Value, out: Value, start: Expression, iterations: Expression | None
-) -> Expression:
-    step = induction.increment(body, v, out)
+def _grown(facts: Facts, v: Value, out: Value, start: Expression, iterations: Expression | None) -> Expression:
+    step = induction.increment(facts.body, v, out)
     if step is None or iterations is None:
         return unknown(facts, v)
     return _converted(expressions.add(start, expressions.scale(iterations, step)), v.dtype)

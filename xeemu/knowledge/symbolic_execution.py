@@ -48,7 +48,7 @@ def of_program(
         for memory, scalar, v in zip(program.arguments, given, program.body.inputs, strict=True)
     ]
     box = {axis: range(axis.size) for axis in execution.groups}
-    root = Node("kernel", program.body, facts, [box] if program.geometry.groups else [], (), True)
+    root = Node("kernel", facts, [box] if program.geometry.groups else [], (), True)
     execution.body(root, inputs)
     return AccessTree(root, execution.groups, program.geometry)
 
@@ -102,8 +102,7 @@ class _Execution:
     def _inside(self, node: Node, number: int, kind: NodeKind, region: int = 0, **changes: Any) -> Node:
         """A new node of an operation's region, with the executions of the node around it but for the changes."""
         known = {"boxes": node.boxes, "conditions": node.conditions, "certain": node.certain, **changes}
-        body, facts = node.body.ops[number].regions[region], node.facts.inner[number][region]
-        inner = Node(kind, body, facts, parent=node, number=number, **known)
+        inner = Node(kind, node.facts.inner[number][region], parent=node, number=number, **known)
         node.steps.append(inner)
         return inner
 
@@ -191,7 +190,7 @@ class _Execution:
         hard = [k for k, (a, b) in pairs if symbolic.is_known(a) and not symbolic.is_known(b)]
         if not hard or scan.length > _MOST_ITERATIONS or self._walks > _MOST_WALKS:
             return False
-        trial = dataclasses.replace(loop.node, kind="iteration", body=scan.body, facts=loop.facts, steps=[], regions={})
+        trial = dataclasses.replace(loop.node, kind="iteration", facts=loop.facts, steps=[], regions={})
         results = self.body(trial, given(loop.carries, first))
         return any(symbolic.is_known(results[k]) for k in hard)
 
@@ -310,7 +309,7 @@ class _Loop:
 
     def after(self, iterations: Expression | None) -> list[Item]:
         """The carries after some iterations, or after any number of them (None)."""
-        return symbolic.carried(self.facts, self.op.regions[-1], self.carries, iterations)
+        return symbolic.carried(self.facts, self.carries, iterations)
 
 
 def _counted(node: Node, count: int) -> tuple[Expression, list[Box]]:

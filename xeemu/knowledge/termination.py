@@ -60,26 +60,27 @@ NONE = IterationLimits(None)
 """Of a program whose loops nobody counts."""
 
 
-def limits(programs: Sequence[tuple[Region, Facts]], most: int | None) -> IterationLimits:
+def limits(programs: Sequence[Facts], most: int | None) -> IterationLimits:
     """The limits of a program's loops.
 
     Args:
-      programs: the program as it was written, and what groups carry out of it instead, with the same loops.
+      programs: what is known of the program as it was written, and of what groups carry out of it instead, with the
+        same loops.
       most: iterations of a loop that need not end; None for no bound.
     """
     if most is None:
         return NONE
-    each = [list(_loops(*program)) for program in programs]
+    each = [list(_loops(facts)) for facts in programs]
     numbers = {key: number for loops in each for number, (key, _) in enumerate(loops)}
     found = {key: limit for loops in each for key, op in loops if (limit := _limit(op, most)) is not None}
     return IterationLimits(most, tuple(op for _, op in each[0]), numbers, found)
 
 
-def _loops(body: Region, facts: Facts) -> Iterator[tuple[Key, Op]]:
-    for part, known in analysis.bodies(body, facts):
-        for number, op in enumerate(part.ops):
+def _loops(facts: Facts) -> Iterator[tuple[Key, Op]]:
+    for inner in analysis.bodies(facts):
+        for number, op in enumerate(inner.body.ops):
             if isinstance(control.of(op), While):
-                yield (known, number), op
+                yield (inner, number), op
 
 
 def _limit(op: Op, most: int) -> int | None:

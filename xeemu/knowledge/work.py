@@ -22,16 +22,15 @@ def accesses(body: Region) -> int:
     return sum(_iterations(op) * sum(map(accesses, op.regions)) or int(op.name in ops.ACCESSES) for op in body.ops)
 
 
-def of_body(body: Region, facts: Facts, figures: Threads, looped: bool = False) -> int:
+def of_body(facts: Facts, figures: Threads, looped: bool = False) -> int:
     """The work of one group in a (sub)program, the longest of branches counted.
 
     Args:
-      body: the (sub)program.
-      facts: its analysis.
+      facts: what is known of it.
       figures: what operations take.
       looped: whether it is in a loop.
     """
-    return sum(_of_op(number, op, facts, figures, looped) for number, op in enumerate(body.ops))
+    return sum(_of_op(number, op, facts, figures, looped) for number, op in enumerate(facts.body.ops))
 
 
 def _of_op(number: int, op: Op, facts: Facts, figures: Threads, looped: bool) -> int:
@@ -39,7 +38,7 @@ def _of_op(number: int, op: Op, facts: Facts, figures: Threads, looped: bool) ->
     if structure is None:
         return _of_operation(op, facts, figures, looped)
     looped |= isinstance(structure, control.Scan | control.While)
-    inner = [of_body(body, known, figures, looped) for body, known in facts.within(number, op)]
+    inner = [of_body(part, figures, looped) for part in facts.within(number)]
     return max(inner) if isinstance(structure, control.Cond) else _iterations(op) * sum(inner)
 
 

@@ -134,9 +134,9 @@ def of_launch(analysed: Analysed, options: Options) -> Cut:
 def evenly(analysed: Analysed, options: Options, iterations: int) -> Cut:
     """Chunks of as many groups, and blocks of as many iterations, as the working set allows."""
     program, facts = analysed.task.program, analysed.task.facts
-    per_group = working_set.group_bytes(program, facts, iterations)
+    per_group = working_set.group_bytes(facts, iterations)
     chunk = _chunk(program, options, options.chunk_bytes // max(per_group, 1))
-    if iterations == 1 or per_group == working_set.group_bytes(program, facts, 1):
+    if iterations == 1 or per_group == working_set.group_bytes(facts, 1):
         return Cut(program.geometry.groups, chunk)
     if options.target.fewest_groups * per_group > options.chunk_bytes:
         return evenly(analysed, options, max(iterations // 2, 1))
@@ -146,7 +146,7 @@ def evenly(analysed: Analysed, options: Options, iterations: int) -> Cut:
 def without_memories(analysed: Analysed, options: Options) -> Cut:
     """Chunks of as many groups as the working set allows where local and private memories take nothing of it."""
     program, facts = analysed.task.program, analysed.task.facts
-    per_group = working_set.live_bytes(program, facts, 1)
+    per_group = working_set.live_bytes(facts, 1)
     return Cut(program.geometry.groups, _chunk(program, options, options.chunk_bytes // max(per_group, 1)))
 
 
@@ -163,11 +163,7 @@ def _parted(analysed: Analysed, options: Options, cut: Cut) -> Cut:
     if (single and options.target.skips_branches) or not cut.groups or rows < 2 or cut.chunk < row:
         return cut
     count = analysis.branches if single else analysis.undecided
-
-    def left(facts: Facts) -> int:
-        return count(program.body, facts)
-
-    before = left(analysed.task.facts)
+    before = count(analysed.task.facts)
     if not before and not ragged:
         return cut
     # Each analysis takes as long as the first one.
@@ -175,12 +171,12 @@ def _parted(analysed: Analysed, options: Options, cut: Cut) -> Cut:
     if options.mesh is not None:
         size = 0 if _is_ordered(analysed) else _shared(program, cut, row, options.shards) // row
         between = range(size, rows - size)
-        if not size or not between or left(rows_of(size, rows - size)) >= before:
+        if not size or not between or count(rows_of(size, rows - size)) >= before:
             return cut
         inner = Inner(analysed.part(between), size * row, len(between) * row)
         return dataclasses.replace(cut, chunk=size * row, inner=inner)
-    but_last = left(rows_of(0, rows - 1))
-    if but_last and rows > 2 and not _is_ordered(analysed) and left(rows_of(1, rows - 1)) < but_last:
+    but_last = count(rows_of(0, rows - 1))
+    if but_last and rows > 2 and not _is_ordered(analysed) and count(rows_of(1, rows - 1)) < but_last:
         cut = _enlarged(cut, program, rows_of(1, rows - 1), options)
         size, ends = _between(rows, min(cut.chunk // row, rows - 2))
         inner = Inner(analysed.part(range(ends, rows - ends)), ends * row, (rows - 2 * ends) * row)
@@ -193,7 +189,7 @@ def _parted(analysed: Analysed, options: Options, cut: Cut) -> Cut:
 
 def _enlarged(cut: Cut, program: Program, facts: Facts, options: Options) -> Cut:
     """A cut with as many groups in a chunk as the working set allows by what is known of most groups."""
-    most = options.chunk_bytes // max(working_set.group_bytes(program, facts, cut.iterations), 1)
+    most = options.chunk_bytes // max(working_set.group_bytes(facts, cut.iterations), 1)
     return dataclasses.replace(cut, chunk=max(cut.chunk, min(most, _most_indexed(program))))
 
 
@@ -216,8 +212,8 @@ def _is_ordered(analysed: Analysed) -> bool:
     Atomic operations tell, and a group that loads what another one stores may even wait for it.
     """
     loaded, stored = set[Known](), set[Known]()
-    for body, facts in analysis.bodies(analysed.program.body, analysed.facts):
-        for op in body.ops:
+    for facts in analysis.bodies(analysed.facts):
+        for op in facts.body.ops:
             if op.name == ops.ATOMIC:
                 return True
             if op.name in ops.ACCESSES:

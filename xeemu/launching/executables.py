@@ -150,11 +150,11 @@ def _whole(prepared: Prepared) -> Prepared | None:
     """
     cut, options, task = prepared.cut, prepared.options, prepared.analysed.task
     chosen = not options.target.whole_bytes or options.memory_bytes is not None or cut.chunk >= cut.regular
-    if chosen or cut.regular * working_set.group_bytes(task.program, task.facts, 1) > options.target.whole_bytes:
+    if chosen or cut.regular * working_set.group_bytes(task.facts, 1) > options.target.whole_bytes:
         return None
     if cut.inner is not None:
         task = cut.inner.task
-    fused = working_set.is_straight(task.program.body, task.facts)
+    fused = working_set.is_straight(task.facts)
     return dataclasses.replace(prepared, chosen=cut.whole) if fused else None
 
 

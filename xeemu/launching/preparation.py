@@ -126,8 +126,8 @@ class Prepared:
     def limits(self) -> IterationLimits:
         """How long its loops may go on."""
         inner = [self.cut.inner.task] if self.cut.inner else []
-        carried_out = ((task.program.body, task.facts) for task in [self.analysed.task, *inner])
-        return termination.limits([(self.program.body, self.facts), *carried_out], self.options.max_iterations)
+        carried_out = (task.facts for task in [self.analysed.task, *inner])
+        return termination.limits([self.facts, *carried_out], self.options.max_iterations)
 
     def ended(self, results: list[jax.Array]) -> list[jax.Array]:
         """The arrays that the kernel returns, of what `emit` has given.
@@ -261,8 +261,8 @@ class Prepared:
     @functools.cached_property
     def _transposes(self) -> bool:
         """Whether a launch as a whole had better transpose late (see `transpose_sinking`)."""
-        body, facts = self.analysed.task.program.body, self.analysed.task.facts
-        return working_set.is_straight(body, facts) and working_set.transposes(body, facts)
+        facts = self.analysed.task.facts
+        return working_set.is_straight(facts) and working_set.transposes(facts)
 
     def _task(self, chunk: EmittedChunk, left: int) -> tuple[Task, EmittedChunk]:
         """What a chunk carries out that nobody watches, and what more is known of the chunk then."""
@@ -280,7 +280,7 @@ class Prepared:
             return memories
         task, chunk = self._task(self._chunk(0, 0, share), 0)
         buffers = interpreter.buffers(task.program, dict(zip(written, memories, strict=True)), share.origins)
-        shapes = rowwise.of_program(task.program, task.facts, chunk, interpreter.storages(buffers))
+        shapes = rowwise.of_program(task.facts, chunk, interpreter.storages(buffers))
         return [m.reshape(shapes.get(k, m.shape)) for k, m in zip(written, memories, strict=True)]
 
     @functools.cached_property
@@ -293,7 +293,7 @@ class Prepared:
     def working_bytes(self) -> int:
         """What a chunk takes to work with, as it is foreseen."""
         cut, task = self.cut, self.analysed.task
-        return cut.chunk * working_set.group_bytes(task.program, task.facts, cut.iterations)
+        return cut.chunk * working_set.group_bytes(task.facts, cut.iterations)
 
     def smaller(self, part: float) -> "Prepared":
         """The same in chunks with about such a part of the working set."""
@@ -316,7 +316,7 @@ class Prepared:
     def compiler_options(self) -> Mapping[str, Any]:
         """What XLA is asked for, where the launch is a computation of its own."""
         task = self.cut.inner.task if self.cut.inner else self.analysed.task
-        bits = effort.vector_bits(task.program, task.facts, self.options.target)
+        bits = effort.vector_bits(task.facts, self.options.target)
         short = self.options.once and effort.is_short_once(task.program, self.cut.groups, self.options.target)
         return {**compiling.vectors(bits), **compiling.effort(little=short)}
 

@@ -95,7 +95,7 @@ def of_launch(prepared: Prepared) -> SharedLaunch | None:
 def _expected_ns(prepared: Prepared, figures: Threads) -> float:
     """How long one core would take."""
     program, geometry = prepared.program, prepared.program.geometry
-    units = geometry.groups * work.of_body(program.body, prepared.facts, figures)
+    units = geometry.groups * work.of_body(prepared.facts, figures)
     arguments_bytes = sum(memory.nbytes for memory in program.arguments if memory is not None)
     return figures.unit_ns * units + figures.byte_ns * arguments_bytes
 

@@ -1,48 +1,44 @@
 """Working set: the memory that the emulation of one work-group takes, as it is foreseen."""
 
 import collections
-import dataclasses
 import math
 
 import numpy as np
 
 from xeemu.ir import control, ops
-from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.ir.program import Constant, Op, Value
 from xeemu.knowledge import addressing, analysis
 from xeemu.knowledge.analysis import Facts, Known
-from xeemu.language.geometry import Geometry
-from xeemu.language.program import Program
 from xeemu.planning import scatter_loops
 
 
-def group_bytes(program: Program, facts: Facts, iterations: int) -> int:
+def group_bytes(facts: Facts, iterations: int) -> int:
     """Working set of one group: its memories and what it keeps in registers, as if little were fused.
 
     Args:
-      program: the program.
-      facts: its analysis.
+      facts: what is known of the program.
       iterations: the most iterations of a loop that find together what they update (see `scatter_loops`).
     """
-    return _allocated_bytes(program, facts) + live_bytes(program, facts, iterations)
+    return _allocated_bytes(facts) + live_bytes(facts, iterations)
 
 
-def live_bytes(program: Program, facts: Facts, iterations: int) -> int:
+def live_bytes(facts: Facts, iterations: int) -> int:
     """The same without its memories."""
-    return _live_bytes(program.body, facts, _Blocks(program.geometry, iterations))
+    return _live_bytes(facts, iterations)
 
 
-def _allocated_bytes(program: Program, facts: Facts) -> int:
+def _allocated_bytes(facts: Facts) -> int:
     """The memories of a group, but for those that all groups share (see `group_invariant_memory`)."""
-    copies, found = {"local": 1, "private": program.geometry.items}, 0
-    for body, facts_of_body in analysis.bodies(program.body, facts):
-        for op in body.ops:
-            if op.name == ops.ALLOCATE and not facts_of_body.values[op.results[0]].group_invariant:
+    copies, found = {"local": 1, "private": facts.geometry.items}, 0
+    for inner in analysis.bodies(facts):
+        for op in inner.body.ops:
+            if op.name == ops.ALLOCATE and not inner.values[op.results[0]].group_invariant:
                 a = op.attributes
                 found += math.prod(a["shape"]) * np.dtype(a["dtype"]).itemsize * copies[a["space"]]
     return found
 
 
-def is_straight(body: Region, facts: Facts) -> bool:
+def is_straight(facts: Facts) -> bool:
     """Whether a (sub)program has values that a compiler can fuse, and nothing else.
 
     It has neither loops nor branches nor scans but for what is the same in all groups, gives no old values of atomic
@@ -51,7 +47,7 @@ def is_straight(body: Region, facts: Facts) -> bool:
     """
     return not any(
         op.regions or _is_scan(op) or (op.name in ops.ACCESSES and not _is_fused(op, facts))
-        for op in body.ops
+        for op in facts.body.ops
         if not all(_is_common(facts.values[v]) for v in op.results)
     )
 
@@ -74,9 +70,9 @@ def _is_fused(op: Op, facts: Facts) -> bool:
     return not known or not analysis.doubted(op, facts)
 
 
-def transposes(body: Region, facts: Facts) -> bool:
+def transposes(facts: Facts) -> bool:
     """Whether a (sub)program without loops and branches accesses a global memory along other axes than its groups'."""
-    accesses = (op for op in body.ops if op.name in ops.ACCESSES)
+    accesses = (op for op in facts.body.ops if op.name in ops.ACCESSES)
     of_global = (op for op in accesses if facts.values[op.operands[0]].space == "global")
     return any(_is_transposed(op, facts) for op in of_global)
 
@@ -88,41 +84,26 @@ def _is_transposed(op: Op, facts: Facts) -> bool:
     return steps != sorted(steps, reverse=True)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Blocks:
-    """The blocks of loops that only update memories.
-
-    Attributes:
-      geometry: the sizes of the launch.
-      iterations: the most iterations of a block.
-    """
-
-    geometry: Geometry
-    iterations: int
-
-    def bytes(self, op: Op, facts: Facts, alive: int) -> int:
-        """What a loop takes, of which one iteration keeps so many bytes alive."""
-        scan = control.of(op)
-        if self.iterations == 1 or not isinstance(scan, control.Scan):
-            return alive
-        updates = scatter_loops.of_loop(scan, facts)
-        if updates is None:
-            return alive
-        return min(self.iterations, scan.length) * (alive + scatter_loops.found_bytes(scan.body, facts, updates))
+def _bytes_within(op: Op, facts: Facts, iterations: int) -> int:
+    """What an operation takes for one of the bodies that it holds, of loops that only update memories for a block."""
+    scan, alive = control.of(op), _live_bytes(facts, iterations)
+    if iterations == 1 or not isinstance(scan, control.Scan) or (updates := scatter_loops.of_loop(scan, facts)) is None:
+        return alive
+    return min(iterations, scan.length) * (alive + scatter_loops.found_bytes(facts, updates))
 
 
-def _live_bytes(body: Region, facts: Facts, blocks: _Blocks) -> int:
-    """The most bytes of varying values that are alive at once in a (sub)program."""
-    fused = _fused(body, facts)
-    last_use = {a: n for n, op in enumerate(body.ops) for a in op.used if not isinstance(a, Constant)}
-    last_use |= {a: len(body.ops) for a in body.outputs if not isinstance(a, Constant)}
+def _live_bytes(facts: Facts, iterations: int) -> int:
+    """The most bytes of varying values that are alive at once in a (sub)program, in blocks of so many iterations."""
+    fused = _fused(facts)
+    last_use = {a: n for n, op in enumerate(facts.body.ops) for a in op.used if not isinstance(a, Constant)}
+    last_use |= {a: len(facts.body.ops) for a in facts.body.outputs if not isinstance(a, Constant)}
     dying = collections.defaultdict[int, list[Value]](list)
     for value, number in last_use.items():
         dying[number].append(value)
-    most = alive = sum(_bytes(v, facts) for v in body.taken if v in last_use)
-    for number, op in enumerate(body.ops):
-        inner = facts.carried_out(number, op)
-        inside = max((blocks.bytes(op, p, _live_bytes(b, p, blocks)) for b, p in inner), default=0)
+    most = alive = sum(_bytes(v, facts) for v in facts.body.taken if v in last_use)
+    for number, op in enumerate(facts.body.ops):
+        inner = facts.executed_within(number)
+        inside = max((_bytes_within(op, part, iterations) for part in inner), default=0)
         alive += sum(_bytes(v, facts) for v in op.results if v not in fused)
         most = max(most, alive + inside)
         dead = (v for v in {*dying[number], *op.results} - fused if last_use.get(v, number) == number)
@@ -130,14 +111,14 @@ def _live_bytes(body: Region, facts: Facts, blocks: _Blocks) -> int:
     return most
 
 
-def _fused(body: Region, facts: Facts) -> set[Value]:
+def _fused(facts: Facts) -> set[Value]:
     """The values that any compiler fuses with the operation that uses them, the only one."""
     users = collections.defaultdict[Value, list[Op | None]](list)
-    for op in (*body.ops, None):
-        for value in body.outputs if op is None else op.operands:
+    for op in (*facts.body.ops, None):
+        for value in facts.body.outputs if op is None else op.operands:
             if not isinstance(value, Constant):
                 users[value].append(op)
-    made = (v for op in body.ops if _is_in_passing(op) or _is_sliced(op, facts) for v in op.results)
+    made = (v for op in facts.body.ops if _is_in_passing(op) or _is_sliced(op, facts) for v in op.results)
     return {v for v in made if len(users[v]) == 1 and (user := users[v][0]) is not None and _is_in_passing(user)}
 
 

@@ -33,7 +33,7 @@ class Analyses:
     @functools.cached_property
     def by_region(self) -> dict[Region, Facts]:
         """The facts of each region of a program without calls."""
-        return dict(analysis.bodies(self.program.body, self.facts))
+        return {facts.body: facts for facts in analysis.bodies(self.facts)}
 
     @functools.cached_property
     def _values(self) -> dict[Value, Known]:

@@ -8,7 +8,7 @@ alike, they do so from the first store to the last.
 from collections.abc import Iterator
 
 from xeemu.ir import control, ops
-from xeemu.ir.program import Op, Region, Value
+from xeemu.ir.program import Op, Value
 from xeemu.knowledge import dataflow
 from xeemu.knowledge.analysis import Facts, Known
 from xeemu.language.program import Program
@@ -26,17 +26,17 @@ def analyse(program: Program, rows: range | None = None) -> Facts | None:
     alike = allocated if program.geometry.groups > 1 else frozenset()
     while alike:
         facts = dataflow.analyse(program, rows, alike)
-        differing = _differing(program, facts) & alike
+        differing = _differing(facts) & alike
         if not differing:
             return facts
         alike -= differing
     return None
 
 
-def _differing(program: Program, facts: Facts) -> frozenset[Value]:
+def _differing(facts: Facts) -> frozenset[Value]:
     """The local memories to which not all groups do the same, by what allocates them."""
     memories, differing = dict[Known, Value](), set[Known]()
-    for op, inside, diverging in _operations(program.body, facts):
+    for op, inside, diverging in _operations(facts):
         if _allocates(op):
             memories[inside.values[op.results[0]]] = op.results[0]
         if _differs(op, inside, diverging):
@@ -48,20 +48,20 @@ def _allocates(op: Op) -> bool:
     return op.name == ops.ALLOCATE and op.attributes["space"] == "local"
 
 
-def _operations(body: Region, facts: Facts, diverging: bool = False) -> Iterator[tuple[Op, Facts, bool]]:
+def _operations(facts: Facts, diverging: bool = False) -> Iterator[tuple[Op, Facts, bool]]:
     """The operations of a (sub)program and its inner ones, their facts, and whether only some groups may be there."""
-    for number, op in enumerate(body.ops):
+    for number, op in enumerate(facts.body.ops):
         yield op, facts, diverging
-        inner = facts.within(number, op)
+        inner = facts.within(number)
         match control.of(op):
             case control.Cond():
                 varying = facts.value(op.operands[0]).varying
             case control.While(predicate=predicate):
-                varying = inner[0][1].value(predicate.outputs[0]).varying
+                varying = inner[0].value(predicate.outputs[0]).varying
             case _:
                 varying = False
-        for part, facts_of_part in inner:
-            yield from _operations(part, facts_of_part, diverging or varying)
+        for part in inner:
+            yield from _operations(part, diverging or varying)
 
 
 def _differs(op: Op, facts: Facts, diverging: bool) -> bool:

@@ -60,7 +60,7 @@ def of_program(program: Program, facts: Facts, rows: range | None) -> tuple[Copy
     """
     if rows is None:
         rows = range(program.geometry.group_range[0])
-    if not program.geometry.groups or not rows or not _may_copy(program, facts):
+    if not program.geometry.groups or not rows or not _may_copy(facts):
         return ()
     local = [a for a in program.allocations if a.space == "local" and len(a.shape) == 1]
     try:
@@ -71,14 +71,14 @@ def of_program(program: Program, facts: Facts, rows: range | None) -> tuple[Copy
         return ()
 
 
-def _may_copy(program: Program, facts: Facts) -> bool:
+def _may_copy(facts: Facts) -> bool:
     """Whether there is a local memory to which nothing is stored but what was loaded from global ones."""
     copied = dict[Known, bool]()
-    for body, known in analysis.executed(program.body, facts):
-        loaded = {op.results[0]: known.values[op.operands[0]] for op in body.ops if op.name == ops.LOAD}
-        for op in body.ops:
+    for part in analysis.executed(facts):
+        loaded = {op.results[0]: part.values[op.operands[0]] for op in part.body.ops if op.name == ops.LOAD}
+        for op in part.body.ops:
             if op.name == ops.STORE or op.name == ops.ATOMIC:
-                memory, source = known.values[op.operands[0]], _stored(op, loaded)
+                memory, source = part.values[op.operands[0]], _stored(op, loaded)
                 copied[memory] = copied.get(memory, True) and source is not None and source.space == "global"
     return any(memory.space == "local" and only for memory, only in copied.items())
 

@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Mapping
 
-from xeemu.ir.program import Region
 from xeemu.knowledge.analysis import Facts
 from xeemu.planning import divisions, hazards, periodic_gathers, stencil_loads
 from xeemu.planning.chunk import Chunk
@@ -75,12 +74,11 @@ class AccessConstraints:
         )
 
 
-def of_body(body: Region, facts: Facts, chunk: Chunk, watched: bool, iteration: Iteration | None) -> AccessConstraints:
+def of_body(facts: Facts, chunk: Chunk, watched: bool, iteration: Iteration | None) -> AccessConstraints:
     """How the memory operations of a (sub)program have to be emitted.
 
     Args:
-      body: the program.
-      facts: its analysis.
+      facts: what is known of it.
       chunk: the work-groups.
       watched: whether somebody sees every access.
       iteration: the one of a loop's block that it is, if it is one.
@@ -88,9 +86,9 @@ def of_body(body: Region, facts: Facts, chunk: Chunk, watched: bool, iteration: 
     settles = chunk.many and not watched and not (iteration is not None and iteration.at_once)
     alone = not watched and iteration is None
     return AccessConstraints(
-        hazards=hazards.of_body(body, facts),
-        settled=divisions.finding(body, facts) if settles else frozenset(),
-        neighbours=stencil_loads.of_body(body, facts) if alone else {},
-        remainders=periodic_gathers.of_body(body, facts) if alone else {},
+        hazards=hazards.of_body(facts),
+        settled=divisions.finding(facts) if settles else frozenset(),
+        neighbours=stencil_loads.of_body(facts) if alone else {},
+        remainders=periodic_gathers.of_body(facts) if alone else {},
         iteration=iteration or _ALONE,
     )

@@ -102,15 +102,10 @@ class Comparison:
 
 
 @fact
-def of_body(body: Region, facts: Facts) -> dict[Value, Comparison]:
-    """For each result of an operation of a (sub)program that joins comparisons of fields the one that it is.
-
-    Args:
-      body: the program.
-      facts: its analysis.
-    """
-    reader, found, shared = Reader(body, facts), dict[Value, Comparison](), dict[Any, np.ndarray]()
-    for op in body.ops:
+def of_body(facts: Facts) -> dict[Value, Comparison]:
+    """For each result of an operation of a (sub)program that joins comparisons of fields the one that it is."""
+    reader, found, shared = Reader(facts), dict[Value, Comparison](), dict[Any, np.ndarray]()
+    for op in facts.body.ops:
         joint = _joint(op, reader, found) if op.name in _JOINED else None
         if joint is not None and _is_better(joint, facts.values[op.results[0]], facts):
             # The compiled program holds an array once, however often it is used.
@@ -176,7 +171,7 @@ def _wider(comparison: Comparison, reader: Reader) -> Iterator[Comparison]:
 
 def _comparison(value: Value, reader: Reader, found: Mapping[Value, Comparison]) -> Comparison | None:
     """The comparison with something known that a bool is."""
-    op = reader.body.made.get(value)
+    op = reader.facts.body.made.get(value)
     if op is None or not _is_moderate(value):
         return None
     if value in found:

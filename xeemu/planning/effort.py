@@ -38,21 +38,19 @@ def are_few(operations: int, target: Target) -> bool:
     return operations <= target.short_operations > 0
 
 
-def vector_bits(program: Program, facts: Facts, target: Target) -> int | None:
+def vector_bits(facts: Facts, target: Target) -> int | None:
     """The width of vectors that a program is compiled for; None for the compiler's own choice.
 
     Args:
-      program: of a launch.
-      facts: its analysis.
+      facts: what is known of it.
       target: where it will run.
     """
-    return None if target.vector_bits is None or _gathers(program, facts) else target.vector_bits
+    return None if target.vector_bits is None or _gathers(facts) else target.vector_bits
 
 
-def _gathers(program: Program, facts: Facts) -> bool:
+def _gathers(facts: Facts) -> bool:
     """Whether elements are looked up one by one: sixteen at once took up to twice as long as eight and eight."""
-    parts = analysis.executed(program.body, facts)
-    return any(_is_gather(op, known) for body, known in parts for op in body.ops)
+    return any(_is_gather(op, inner) for inner in analysis.executed(facts) for op in inner.body.ops)
 
 
 def _is_gather(op: Op, facts: Facts) -> bool:

@@ -44,14 +44,14 @@ NONE = Hazards(frozenset(), {}, frozenset(), frozenset(), frozenset())
 
 
 @fact
-def of_body(body: Region, facts: Facts) -> Hazards:
+def of_body(facts: Facts) -> Hazards:
     """The hazards between the operations of a (sub)program itself, not of its inner ones."""
-    loads = _loads(body)
-    sources = _sources(body, loads)
-    last_use = _last_uses(body, sources)
+    loads = _loads(facts.body)
+    sources = _sources(facts.body, loads)
+    last_use = _last_uses(facts.body, sources)
     gathered: set[int] = set()
     waits: dict[int, list[Value]] = {}
-    for number, op in enumerate(body.ops):
+    for number, op in enumerate(facts.body.ops):
         if op.name not in (ops.STORE, ops.ATOMIC) or ops.operation(op) == "load":
             continue
         needed = 0
@@ -65,17 +65,17 @@ def of_body(body: Region, facts: Facts) -> Hazards:
             if not depends:
                 waits.setdefault(number, []).append(result)
     values = {number: tuple(found) for number, found in waits.items()}
-    scattered, entangled, rewritten = (find(body, facts) for find in (_scattered, _entangled, _rewritten))
+    scattered, entangled, rewritten = (find(facts) for find in (_scattered, _entangled, _rewritten))
     return Hazards(frozenset(gathered), values, scattered, entangled, rewritten)
 
 
-def _scattered(body: Region, facts: Facts) -> frozenset[int]:
+def _scattered(facts: Facts) -> frozenset[int]:
     """The updates of private memories that are also updated in places that are not known.
 
     XLA repeats a store of a slice in a gather that follows, and copies the memory for it; a scatter it does not.
     """
-    private = {n: known for n, op in enumerate(body.ops) if (known := _private(op, facts)) is not None}
-    looked_up = {known for n, known in private.items() if not addressing.is_formed(body.ops[n], facts)}
+    private = {n: known for n, op in enumerate(facts.body.ops) if (known := _private(op, facts)) is not None}
+    looked_up = {known for n, known in private.items() if not addressing.is_formed(facts.body.ops[n], facts)}
     return frozenset(n for n, known in private.items() if known in looked_up)
 
 
@@ -85,12 +85,12 @@ def _private(op: Op, facts: Facts) -> Known | None:
     return known if known is not None and known.space == "private" else None
 
 
-def _entangled(body: Region, facts: Facts) -> frozenset[int]:
+def _entangled(facts: Facts) -> frozenset[int]:
     """The updates with what was loaded from other places of their memory, earlier in the same (sub)program."""
     readers: dict[Any, list[tuple[int, Any]]] = {}
     sources: dict[Any, int] = {}
     found = set()
-    for number, op in enumerate(body.ops):
+    for number, op in enumerate(facts.body.ops):
         operands = [a for a in op.used if not isinstance(a, Constant)]
         bits = functools.reduce(operator.or_, (sources.get(a, 0) for a in operands), 0)
         is_access = op.name in ops.ACCESSES
@@ -107,10 +107,10 @@ def _entangled(body: Region, facts: Facts) -> frozenset[int]:
     return frozenset(found)
 
 
-def _rewritten(body: Region, facts: Facts) -> frozenset[int]:
+def _rewritten(facts: Facts) -> frozenset[int]:
     """The loads from local memory that is updated later, in the same (sub)program."""
     updated, found = set[Any](), set[int]()
-    for number, op in reversed(list(enumerate(body.ops))):
+    for number, op in reversed(list(enumerate(facts.body.ops))):
         if op.name not in ops.ACCESSES or facts.values[op.operands[0]].space != "local":
             continue
         memory = facts.values[op.operands[0]]

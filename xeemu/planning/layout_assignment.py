@@ -6,7 +6,7 @@ from typing import Any
 
 from xeemu.ir import control, ops
 from xeemu.ir.control import Call, Cond, Scan, While
-from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.ir.program import Constant, Op, Value
 from xeemu.knowledge.analysis import Facts, fact
 from xeemu.knowledge.runtime_values import RuntimeValues
 from xeemu.language.geometry import Geometry
@@ -86,21 +86,20 @@ class Assignment:
 
 
 @fact
-def of_body(body: Region, facts: Facts, taken: tuple[Layout, ...], setting: Setting) -> Assignment:
+def of_body(facts: Facts, taken: tuple[Layout, ...], setting: Setting) -> Assignment:
     """The layouts of a (sub)program.
 
     Args:
-      body: the program.
-      facts: its analysis.
+      facts: what is known of it.
       taken: how the values are held that it takes, see `Region.taken`; those at the end that are missing, by item.
       setting: what they depend on beside.
     """
-    given = [*taken, *[BY_ITEM] * (len(body.taken) - len(taken))]
-    found = _Layouts(body, facts, setting, dict(zip(body.taken, given, strict=True)), {})
-    for number, op in enumerate(body.ops):
+    given = [*taken, *[BY_ITEM] * (len(facts.body.taken) - len(taken))]
+    found = _Layouts(facts, setting, dict(zip(facts.body.taken, given, strict=True)), {})
+    for number, op in enumerate(facts.body.ops):
         found.follow(number, op)
     comparisons = {n: plan for n, plan in found.plans.items() if isinstance(plan, Comparison)}
-    return Assignment(found.settled(), found.plans, compare_fusion.spared(body, comparisons))
+    return Assignment(found.settled(), found.plans, compare_fusion.spared(facts.body, comparisons))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -108,14 +107,12 @@ class _Layouts:
     """The operations of a (sub)program, one after the other.
 
     Attributes:
-      body: the program.
-      facts: its analysis.
+      facts: what is known of it.
       setting: what layouts depend on beside.
       found: how the values so far are held, or may be.
       plans: by number how operations so far are carried out.
     """
 
-    body: Region
     facts: Facts
     setting: Setting
     found: dict[Value, Layout]
@@ -134,11 +131,11 @@ class _Layouts:
 
     def settled(self) -> Mapping[Value, Layout]:
         """How all values are held, those of which some elements are needed for themselves so."""
-        made = (v for op in self.body.ops for v in op.results)
+        made = (v for op in self.facts.body.ops for v in op.results)
         possible = {v: layout for v in made if isinstance(layout := self.found[v], Masked)}
         if not possible:
             return self.found
-        needs = masked_layouts.needs(self.body, self.facts, possible)
+        needs = masked_layouts.needs(self.facts, possible)
         each = {v: needs.settled(v, layout, self.setting.watched) or BY_ITEM for v, layout in possible.items()}
         return self.found | each
 
@@ -162,7 +159,7 @@ class _Layouts:
         """How the result of a load is held."""
         setting = self.setting
         if op.name == ops.LOAD:
-            rewritten = number in hazards.of_body(self.body, self.facts).rewritten
+            rewritten = number in hazards.of_body(self.facts).rewritten
             apart = setting.apart and rewritten and not setting.at_once
             if (masked := masked_layouts.of_load(op, self.facts, apart)) is not None:
                 return masked
@@ -208,7 +205,7 @@ class _Layouts:
 
     def _moved(self, op: Op, operands: Sequence[Operand]) -> Layout:
         setting, layout = self.setting, operands[0].layout
-        apart = setting.apart and op.results[0] in masked_layouts.moved_later(self.body, self.facts)
+        apart = setting.apart and op.results[0] in masked_layouts.moved_later(self.facts)
         if (masked := masked_layouts.of_movement(op, layout, self.facts, apart)) is not None:
             return masked
         if len(operands) != 1:
@@ -219,7 +216,7 @@ class _Layouts:
         """The comparison of fields of one value that an operation is, unless that has elements for themselves."""
         if self.setting.followed:
             return None
-        found = compare_fusion.of_body(self.body, self.facts).get(op.results[0])
+        found = compare_fusion.of_body(self.facts).get(op.results[0])
         return None if found is None or isinstance(self._layout(found.value), Masked) else found
 
     # --- Loops, branches and calls ---
@@ -228,7 +225,7 @@ class _Layouts:
         """How the results of an operation with regions are held; None if it has none."""
         match control.of(op) if op.name not in ops.LANGUAGE else None:
             case Call():
-                return self._outputs(op, number, 0, [self._layout(a) for a in op.operands])
+                return self._outputs(number, 0, [self._layout(a) for a in op.operands])
             case Cond(branches=branches):
                 return self._chosen(number, op, len(branches))
             case Scan(carries=carries):
@@ -238,25 +235,25 @@ class _Layouts:
                 return self._carried(number, op, 1, len(op.results))
         return None
 
-    def _outputs(self, op: Op, number: int, region: int, inputs: Sequence[Layout]) -> list[Layout]:
+    def _outputs(self, number: int, region: int, inputs: Sequence[Layout]) -> list[Layout]:
         """How what a region gives is held, if its inputs are held so; those at the end may be missing."""
-        body, facts = op.regions[region], self.facts.inner[number][region]
-        taken = (*(self._layout(v) for v in body.seen), *inputs)
-        assignment = of_body(body, facts, taken, self.setting)
-        return [_carriable(assignment.of(v)) for v in body.outputs]
+        facts = self.facts.inner[number][region]
+        taken = (*(self._layout(v) for v in facts.body.seen), *inputs)
+        assignment = of_body(facts, taken, self.setting)
+        return [_carriable(assignment.of(v)) for v in facts.body.outputs]
 
-    def _operands(self, op: Op, number: int, region: int, layouts: Sequence[Layout]) -> list[Operand]:
+    def _operands(self, number: int, region: int, layouts: Sequence[Layout]) -> list[Operand]:
         """What is known of the outputs of a region that are held so."""
-        body, facts = op.regions[region], self.facts.inner[number][region]
-        known = [facts.value(v) for v in body.outputs]
-        each = zip(body.outputs, layouts, known, strict=True)
+        facts = self.facts.inner[number][region]
+        known = [facts.value(v) for v in facts.body.outputs]
+        each = zip(facts.body.outputs, layouts, known, strict=True)
         return [Operand(v.shape, layout, k.form, k.varying) for v, layout, k in each]
 
     def _chosen(self, number: int, op: Op, count: int) -> list[Layout]:
         """How the results of a choice between branches are held."""
         only = branch_plans.taken(op, self.facts, self.setting.watched)
         taken = range(count) if only is None else [only]
-        each = [self._operands(op, number, k, self._outputs(op, number, k, ())) for k in taken]
+        each = [self._operands(number, k, self._outputs(number, k, ())) for k in taken]
         return [
             LANE_FORM if self.facts.values[v].form is not None else self._joined(v, alternatives)
             for v, alternatives in zip(op.results, zip(*each, strict=True), strict=True)
@@ -269,8 +266,8 @@ class _Layouts:
 
     def _carried(self, number: int, op: Op, region: int, count: int) -> list[Layout]:
         """How a loop carries what it does, from before the first iteration to after the last."""
-        body, facts = op.regions[region], self.facts.inner[number][region]
-        known = [facts.values[v] for v in body.inputs[:count]]
+        inner = self.facts.inner[number][region]
+        known = [inner.values[v] for v in inner.body.inputs[:count]]
         carries = [self._operand(a) for a in op.operands[:count]]
 
         def inside() -> list[Layout]:
@@ -279,7 +276,7 @@ class _Layouts:
 
         # Each changes twice at most.
         for _ in range(2 * count + 1):
-            after = self._operands(op, number, region, self._outputs(op, number, region, inside()))[:count]
+            after = self._operands(number, region, self._outputs(number, region, inside()))[:count]
             joined = [
                 c if k.space is not None or k.form is not None else self._met(c, out)
                 for k, c, out in zip(known, carries, after, strict=True)

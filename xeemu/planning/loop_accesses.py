@@ -68,7 +68,7 @@ class CountedLoop:
     @functools.cached_property
     def moves(self) -> Mapping[int, int]:
         """For the number of an access how much further it starts in each iteration."""
-        return moves(self.body, self.facts)
+        return moves(self.facts)
 
     @functools.cached_property
     def moving(self) -> Mapping[int, "MovingAccess"]:
@@ -82,7 +82,7 @@ class CountedLoop:
         if op.name == ops.LOAD:
             return MovingAccess(op, reference, move, self.chunk)
         # What has to be computed before an update is added to its address.
-        waits = number in hazards.of_body(self.body, self.facts).waits
+        waits = number in hazards.of_body(self.facts).waits
         address = reference.address.based() if waits else reference.address
         reference = dataclasses.replace(reference, address=address, masked=reference.masked or self.masked)
         return MovingAccess(op, reference, move, self.chunk.storing(memory))
@@ -141,20 +141,19 @@ class MovingAccess:
         return window if window is not None and window.writable(self.reference.masked) else None
 
 
-def moves(body: Region, facts: Facts) -> dict[int, int]:
+def moves(facts: Facts) -> dict[int, int]:
     """For the number of each access by one index how much that grows from one iteration of a loop to the next.
 
     Args:
-      body: the loop's, whose inputs are carries.
-      facts: its analysis.
+      facts: what is known of the loop's body, whose inputs are carries.
     """
-    growth: dict[Any, int] = dict.fromkeys(body.seen, 0)
-    for v, out in zip(body.inputs, body.outputs, strict=False):
-        step = 0 if out is v else induction.increment(body, v, out)
+    growth: dict[Any, int] = dict.fromkeys(facts.body.seen, 0)
+    for v, out in zip(facts.body.inputs, facts.body.outputs, strict=False):
+        step = 0 if out is v else induction.increment(facts.body, v, out)
         if step is not None and (not step or out in facts.bases):
             growth[v] = step
     found: dict[int, int] = {}
-    for number, op in enumerate(body.ops):
+    for number, op in enumerate(facts.body.ops):
         if op.name in ops.ACCESSES:
             step = _growth(op.operands[1], growth)
             if step is not None and op.attributes["access"].rank == op.operands[0].ndim == 1:

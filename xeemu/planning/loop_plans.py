@@ -336,13 +336,13 @@ class _Size:
 
 
 def _size(loop: CountedLoop) -> _Size:
-    body, facts, chunk = loop.body, loop.facts, loop.chunk
-    values = [v for op in body.ops for v in op.results if not facts.values[v].space]
+    facts, chunk = loop.facts, loop.chunk
+    values = [v for op in facts.body.ops for v in op.results if not facts.values[v].space]
     sizes = [math.prod(v.shape) * (chunk.count if facts.values[v].varying else 1) for v in values]
     lanes = max(1, *sizes) if sizes else 1
     bytes_each = sum(n * v.dtype.itemsize for n, v in zip(sizes, values, strict=True))
     # Windows have elements that are not used.
     widest = chunk.target.windows.widest
-    memories = [(body.ops[n].operands[0], move) for n, move in loop.moves.items()]
+    memories = [(facts.body.ops[n].operands[0], move) for n, move in loop.moves.items()]
     bytes_each += sum(min(abs(move), widest * lanes) * m.dtype.itemsize for m, move in memories)
     return _Size(lanes, bytes_each)

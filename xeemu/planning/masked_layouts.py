@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from xeemu.ir import ops
-from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.ir.program import Constant, Op, Value
 from xeemu.ir.table import Kind
 from xeemu.knowledge import addressing
 from xeemu.knowledge.addressing import Elements
@@ -69,13 +69,13 @@ def of_movement(op: Op, operand: Layout, facts: Facts, apart: bool) -> Masked | 
 
 
 @fact
-def moved_later(body: Region, facts: Facts) -> frozenset[Value]:
+def moved_later(facts: Facts) -> frozenset[Value]:
     """The values of a (sub)program whose elements, or what is computed from them, go on to other places of an array.
 
     Of these XLA would decide for each element again where it is from, so that others are better computed apart.
     """
-    found = set(body.outputs)  # which a loop takes again
-    for op in reversed(body.ops):
+    found = set(facts.body.outputs)  # which a loop takes again
+    for op in reversed(facts.body.ops):
         if op.name in ops.LANGUAGE:
             continue
         moves = ops.of(op).kind is Kind.MOVEMENT and op.name != "reshape"
@@ -119,17 +119,16 @@ class Needs:
         return dataclasses.replace(layout, whole=watched or whole)
 
 
-def needs(body: Region, facts: Facts, possible: Mapping[Value, Masked]) -> Needs:
+def needs(facts: Facts, possible: Mapping[Value, Masked]) -> Needs:
     """What is needed of the values of a (sub)program.
 
     Args:
-      body: the program.
-      facts: its analysis.
+      facts: what is known of it.
       possible: the values that may be held so, and how.
     """
-    outputs, waited = _values(body.outputs), hazards.of_body(body, facts).waits.values()
+    outputs, waited = _values(facts.body.outputs), hazards.of_body(facts).waits.values()
     found = Needs(set(outputs), set(outputs).union(*waited))
-    for op in reversed(body.ops):
+    for op in reversed(facts.body.ops):
         if op.name in ops.ACCESSES:
             _of_access(op, facts, possible, found)
         elif not op.regions and not possible.keys().isdisjoint(op.results):

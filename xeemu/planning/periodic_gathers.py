@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from xeemu.ir import ops
-from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.ir.program import Constant, Op, Value
 from xeemu.knowledge import forms
 from xeemu.knowledge.analysis import Facts, Known
 from xeemu.knowledge.forms import Form
@@ -35,21 +35,16 @@ class Remainder:
     sign: int = 1
 
 
-def of_body(body: Region, facts: Facts) -> Mapping[int, Remainder]:
-    """For the numbers of the loads of a (sub)program by one index that is a remainder, that.
-
-    Args:
-      body: the program.
-      facts: its analysis.
-    """
-    loads = ((n, ops.indices(op)) for n, op in enumerate(body.ops) if op.name == ops.LOAD)
-    found = ((n, _remainder(index[0], body, facts)) for n, index in loads if len(index) == 1)
+def of_body(facts: Facts) -> Mapping[int, Remainder]:
+    """For the numbers of the loads of a (sub)program by one index that is a remainder, that."""
+    loads = ((n, ops.indices(op)) for n, op in enumerate(facts.body.ops) if op.name == ops.LOAD)
+    found = ((n, _remainder(index[0], facts)) for n, index in loads if len(index) == 1)
     return {n: remainder for n, remainder in found if remainder is not None}
 
 
-def _remainder(value: Value, body: Region, facts: Facts) -> Remainder | None:
+def _remainder(value: Value, facts: Facts) -> Remainder | None:
     """The remainder that a value is; a number may be added to one, and one subtracted from a number."""
-    op = None if isinstance(value, Constant) else body.made.get(value)
+    op = None if isinstance(value, Constant) else facts.body.made.get(value)
     if op is None or op.name not in ("rem", "add", "sub"):
         return None
     known = [facts.value(a) for a in op.operands]
@@ -58,7 +53,7 @@ def _remainder(value: Value, body: Region, facts: Facts) -> Remainder | None:
     signs = (1, 1) if op.name == "add" else (1, -1)
     for k, operand in enumerate(op.operands):
         number = _number(known[1 - k])
-        if number is not None and operand.shape == value.shape and (of := _remainder(operand, body, facts)):
+        if number is not None and operand.shape == value.shape and (of := _remainder(operand, facts)):
             offset = signs[k] * of.offset + signs[1 - k] * number
             return dataclasses.replace(of, offset=offset, sign=signs[k] * of.sign)
     return None

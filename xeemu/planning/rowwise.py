@@ -10,7 +10,6 @@ from xeemu.ir import ops
 from xeemu.ir.program import Op
 from xeemu.knowledge import analysis
 from xeemu.knowledge.analysis import Facts, Known
-from xeemu.language.program import Program
 from xeemu.planning import strided_windows
 from xeemu.planning.chunk import Chunk
 from xeemu.planning.references import Reference
@@ -18,21 +17,19 @@ from xeemu.planning.row_views import RowsRectangle
 from xeemu.planning.storage import Storage
 
 
-def of_program(
-    program: Program, facts: Facts, chunk: Chunk, storages: Mapping[int, Storage]
-) -> dict[int, tuple[int, ...]]:
+def of_program(facts: Facts, chunk: Chunk, storages: Mapping[int, Storage]) -> dict[int, tuple[int, ...]]:
     """For the numbers of arguments that are such memories the shape that their stores agree in.
 
     Args:
-      program, facts: a program and its analysis.
+      facts: what is known of a program.
       chunk: the work-groups.
       storages: for the number of each memory that it stores to how it is held.
     """
     if not chunk.target.gathers_one_by_one:
         return {}
-    stores, found = _only_stored(program, facts), {}
+    stores, found = _only_stored(facts), {}
     for number, storage in storages.items():
-        each = stores.get(facts.values[program.body.inputs[number]], ())
+        each = stores.get(facts.values[facts.body.inputs[number]], ())
         shapes = {_rows_of_store(op, facts, chunk, storage) for op in each}
         shape = shapes.pop() if len(shapes) == 1 else None
         if shape is not None:
@@ -57,14 +54,14 @@ def _rows_of_store(op: Op, facts: Facts, chunk: Chunk, storage: Storage) -> tupl
     return rows.shape if isinstance(rows, RowsRectangle) else None
 
 
-def _only_stored(program: Program, facts: Facts) -> dict[Known, list[Op]]:
+def _only_stored(facts: Facts) -> dict[Known, list[Op]]:
     """The stores to memories that nothing else uses, in no loop, branch or subprogram."""
     stores, others = dict[Known, list[Op]](), set[Known]()
-    for body, facts_of_body in analysis.bodies(program.body, facts):
-        for op in body.ops:
+    for inner in analysis.bodies(facts):
+        for op in inner.body.ops:
             if op.name in ops.ACCESSES:
-                memory = facts_of_body.values[op.operands[0]]
-                if op.name == ops.STORE and body is program.body:
+                memory = inner.values[op.operands[0]]
+                if op.name == ops.STORE and inner is facts:
                     stores.setdefault(memory, []).append(op)
                 else:
                     others.add(memory)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 
 from xeemu.ir import control, ops
-from xeemu.ir.program import Constant, Op, Region
+from xeemu.ir.program import Constant, Op
 from xeemu.ir.table import Kind
 from xeemu.knowledge import addressing, induction
 from xeemu.knowledge.analysis import Facts
@@ -73,13 +73,13 @@ def _operation(op: Op, facts: Facts) -> str | None:
     return None if addressing.is_formed(op, facts) else ops.commuting(op)
 
 
-def found_bytes(body: Region, facts: Facts, updates: Mapping[int, Scattered]) -> int:
+def found_bytes(facts: Facts, updates: Mapping[int, Scattered]) -> int:
     """What one iteration finds for a group to update: places, and values that are not the same for all.
 
     Of private memory what is there and what is put back count too: so the chunks of launches were measured.
     """
     found = 0
-    for op in (body.ops[n] for update in updates.values() for n in update.numbers):
+    for op in (facts.body.ops[n] for update in updates.values() for n in update.numbers):
         added = op.operands[1 + op.attributes["access"].rank]
         each = 4 if isinstance(added, Constant) else 4 + added.dtype.itemsize
         if facts.values[op.operands[0]].space == "private":

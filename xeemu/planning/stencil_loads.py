@@ -11,7 +11,7 @@ from collections.abc import Hashable, Mapping, Sequence
 import numpy as np
 
 from xeemu.ir import ops
-from xeemu.ir.program import Op, Region
+from xeemu.ir.program import Op
 from xeemu.knowledge import addressing, analysis
 from xeemu.knowledge.analysis import Facts
 from xeemu.knowledge.forms import Form
@@ -37,17 +37,13 @@ class StencilLoad:
     first: int
 
 
-def of_body(body: Region, facts: Facts) -> Mapping[int, StencilLoad]:
+def of_body(facts: Facts) -> Mapping[int, StencilLoad]:
     """For the numbers of loads of a (sub)program that have neighbours, what these are.
 
     They are loads from one version of a global memory that may be out of bounds.
-
-    Args:
-      body: the program.
-      facts: its analysis.
     """
     alike = collections.defaultdict[Hashable, list[tuple[int, tuple[int, ...]]]](list)
-    for number, op in enumerate(body.ops):
+    for number, op in enumerate(facts.body.ops):
         if (found := _placed(op, facts)) is not None:
             key, place = found
             # Its dtype is the memory's; 0.0 is not -0.0.
@@ -55,7 +51,7 @@ def of_body(body: Region, facts: Facts) -> Mapping[int, StencilLoad]:
             missing = other.array.tobytes() if is_bounded and other else None
             alike[key, missing].append((number, place))
     several = [group for group in alike.values() if len(group) > 1]
-    return {number: one for group in several for number, one in _together(group, body, facts).items()}
+    return {number: one for group in several for number, one in _together(group, facts).items()}
 
 
 def _placed(op: Op, facts: Facts) -> tuple[Hashable, tuple[int, ...]] | None:
@@ -77,12 +73,12 @@ def _shape(form: Form) -> Hashable:
     return form.steps, (form.pattern - form.pattern[0]).tobytes()
 
 
-def _together(group: Sequence[tuple[int, tuple[int, ...]]], body: Region, facts: Facts) -> Mapping[int, StencilLoad]:
+def _together(group: Sequence[tuple[int, tuple[int, ...]]], facts: Facts) -> Mapping[int, StencilLoad]:
     """Loads of a group as neighbours, by number; none if it is not known how far one of them reaches."""
     places = np.asarray([place for _, place in group])
     least = places.min(axis=0)
     spread = tuple((places.max(axis=0) - least).tolist())
-    each = [[facts.value(a).interval for a in ops.indices(body.ops[n])] for n, _ in group]
+    each = [[facts.value(a).interval for a in ops.indices(facts.body.ops[n])] for n, _ in group]
     bounds = [[i for i in intervals if i is not None] for intervals in zip(*each, strict=True)]
     if any(len(known) < len(group) for known in bounds):
         return {}
