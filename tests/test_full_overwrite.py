@@ -237,3 +237,22 @@ def test_the_convolution_copies_nothing():
     ready = launches.prepared(example.kernel, example.nd_range(size), inputs, device="max1550")
     text = jax.jit(ready.emit).lower(*inputs).compile().as_text()
     assert "copy(%arguments" not in text
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_groups_that_are_left_store_in_place(given):
+    @xe.kernel
+    def rows(wg, x, out):
+        """Some work-items more than there are elements, of one dimension where the arrays have two."""
+        i, width = wg.global_id(), x.shape[1]
+        live = i < x.shape[0] * width - 2 * given
+        place = i // width, i % width
+        return out.at[place].set(x.load(place, where=live) * 2, where=live)
+
+    x = np.ones((1001, 1003), np.float32)
+    launch = xe.launch(rows, xe.NDRange(-(-x.size // 256) * 256, 256))
+    compiled = launch.lower(x, x).compile()
+    assert compiled.memory_analysis().temp_size_in_bytes < x.nbytes / 4
+    expected = 2 * x
+    expected.reshape(-1)[x.size - 2 * given :] = -1
+    np.testing.assert_array_equal(launch(x, np.full_like(x, -1)), expected)

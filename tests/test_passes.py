@@ -124,6 +124,59 @@ def test_a_quotient_of_what_may_be_negative_is():
     assert text(kernel, "simplify_divisions") == text(kernel, "inline_calls")
 
 
+@xe.kernel
+def neutral(wg, x, out):
+    """Numbers that change nothing, but for the first sum, of which -0.0 and 0.0 are 0.0."""
+    lid = wg.local_id()
+    signed = x[lid] + 0.0
+    return out.at[lid].set((jnp.zeros(wg.size) + jnp.exp(x[lid])) * 1 - 0.0 + signed * signed)
+
+
+def test_numbers_go_that_change_nothing():
+    floats = np.where(NUMBERS % 2, -0.0, NUMBERS).astype(np.float32)
+    assert text(neutral, "drop_neutral_operands", floats, floats) == [
+        "v1:i32[16] = local_id 0",
+        "v2:f32[16] = load x[v1]",
+        "v3:f32[16] = v2 + 0.0",
+        "v4:f32[16] = load x[v1]",
+        "v5:f32[16] = exp v4",
+        "v6:f32[16] = v3 * v3",
+        "v7:f32[16] = v5 + v6",
+        "store out[v1] v7",
+        "return out",
+    ]
+
+
+SUMS = {
+    "no zero": (lambda wg, v: 0 + jnp.exp(v), True),
+    "the work-items' sum": (lambda wg, v: 0 + wg.reduce(v * v, "add"), True),
+    "a choice of what is not negative": (lambda wg, v: 0 + jnp.where(v > 1, abs(v), 2.0), True),
+    "an integer": (lambda wg, v: 0 + wg.local_id().astype(jnp.float32), True),
+    "a negative zero": (lambda wg, v: 0 + v, False),
+    "a product that may be one": (lambda wg, v: 0 + v * jnp.exp(v), False),
+    "a choice that may be one": (lambda wg, v: 0 + jnp.where(v > 1, abs(v), v), False),
+    "a difference": (lambda wg, v: 0 + (jnp.exp(v) - 1.0), False),
+    "a negative zero that is added": (lambda wg, v: -0.0 + abs(v), False),
+    "a number from 0": (lambda wg, v: 0 - jnp.exp(v), False),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_a_zero_goes_where_it_changes_the_sign_of_none(name):
+    of, goes = SUMS[name]
+
+    @xe.kernel
+    def kernel(wg, x, out):
+        return out.at[wg.global_id()].set(of(wg, x[wg.global_id()]))
+
+    floats = np.where(NUMBERS % 2, -0.0, NUMBERS).astype(np.float32)
+    names = ["drop_neutral_operands", before("drop_neutral_operands")]
+    with_it, without = (len(text(kernel, name, floats, floats)) for name in names)
+    assert (with_it < without) == goes
+    found = np.asarray(xe.launch(kernel, ND_RANGE)(floats, floats))
+    assert goes or name == "a number from 0" or not np.signbit(found[floats == 0]).any()
+
+
 def test_what_is_computed_twice_is_computed_once_there_or_around_it():
     """Operations of one memory's version too, until it is stored to."""
 

@@ -181,6 +181,9 @@ class Target:
       computes_again: the compiler computes what is used in several places once for each, but for what is made opaque.
       reduces_slowly: reductions by the compiler's own loops are slower than of vectors put together by hand (2-core
         CPU: a sum of 2^22 integers takes 0.6 ms without, 0.16 with).
+      copies_reshaped: an array of which a part is stored is copied if a launch gives it in another shape, and computed
+        anew as a whole (2-core EPYC, groups left behind the chunks of rows_by_division: 3.0 ms of its cores for 3.3, or
+        10 where the copy's pages are new).
       divides_slowly: a division by a number known as the program runs is slower than a multiplication.
       has_system_memory: its memory is the system's, for all devices of a process.
 
@@ -213,6 +216,7 @@ class Target:
     joins_by_branches: bool
     computes_again: bool
     reduces_slowly: bool
+    copies_reshaped: bool
     divides_slowly: bool
     has_system_memory: bool
     chunk_bytes: int
@@ -246,6 +250,7 @@ CPU = Target(
     joins_by_branches=True,
     computes_again=True,
     reduces_slowly=True,
+    copies_reshaped=True,
     divides_slowly=True,
     has_system_memory=True,
     chunk_bytes=2 << 20,
@@ -295,6 +300,7 @@ GPU = Target(
     joins_by_branches=False,
     computes_again=False,
     reduces_slowly=False,
+    copies_reshaped=False,
     divides_slowly=False,
     has_system_memory=False,
     chunk_bytes=2 << 30,

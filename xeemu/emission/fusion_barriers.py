@@ -1,9 +1,14 @@
 """Fusion barriers: what XLA cannot know before the program runs, so that it moves and joins nothing across."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+
+T = TypeVar("T")
 
 
 def opaque_zero(array: jax.Array, dtype: np.dtype) -> jax.Array:
@@ -21,6 +26,19 @@ def apart(array: jax.Array) -> jax.Array:
     if not array.size:
         return array
     return jnp.where(opaque_zero(array, np.dtype(np.int32)) == 0, array, jnp.zeros_like(array))
+
+
+def in_branch(step: Callable[[T], T], state: T) -> T:
+    """What a step makes of a state, a pytree, in a branch that XLA does not know to be taken: there it stores in place.
+
+    Else what it stores last is joined with what gives the array in another shape. The array is copied then, and
+    computed anew as a whole.
+    """
+    arrays = [array for array in jax.tree.leaves(state) if array.size]
+    if not arrays:
+        return step(state)
+    taken = opaque_zero(arrays[0], np.dtype(np.int32)) == 0
+    return lax.cond(taken, step, lambda state: state, state)
 
 
 def settled(array: jax.Array, source: jax.Array | None = None) -> jax.Array:

@@ -13,7 +13,7 @@ from jax import lax
 
 from xeemu.devices import aspects, grf, limits
 from xeemu.devices.device import Device
-from xeemu.emission import compiling, interpreter, transpose_sinking
+from xeemu.emission import compiling, fusion_barriers, interpreter, transpose_sinking
 from xeemu.emission.buffers import Origin
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.observer import Observer
@@ -210,7 +210,13 @@ class Prepared:
             carry = step(cut.first, carry)
         if cut.first:
             return lax.fori_loop(0, 2, at_end, carry)
-        return left(carry) if cut.rest else carry
+        if not cut.rest:
+            return carry
+        return fusion_barriers.in_branch(left, carry) if cut.full and self._copied(written) else left(carry)
+
+    def _copied(self, written: list[int]) -> bool:
+        """Whether memories would be copied as the groups that are left store to a part of them."""
+        return self.options.target.copies_reshaped and any(self.program.body.inputs[k].ndim > 1 for k in written)
 
     def _one_chunk(
         self,

@@ -12,6 +12,7 @@ from xeemu.language import source
 from xeemu.language.program import Program
 from xeemu.passes.analyses import Analyses
 from xeemu.passes.common_subexpressions import common_subexpressions
+from xeemu.passes.drop_neutral_operands import drop_neutral_operands
 from xeemu.passes.drop_redundant_masks import drop_redundant_masks
 from xeemu.passes.eliminate_dead_code import eliminate_dead_code
 from xeemu.passes.eliminate_scratchpads import eliminate_scratchpads
@@ -30,6 +31,7 @@ PASSES: tuple[Pass, ...] = (
     inline_calls,
     eliminate_dead_code,
     simplify_divisions,
+    drop_neutral_operands,
     common_subexpressions,
     eliminate_scratchpads,
     linearise_indices,
