@@ -418,7 +418,7 @@ def test_updates_that_begin_a_constant_further_are_one():
     def kernel(wg, x, out):
         i, value = wg.global_id(), x[wg.global_id()]
         for k in (1, 0):
-            out = out.at[3 * i + k].set(value + k)
+            out = out.at[3 * i + k].set(value + (k + 1))
         return out.at[3 * i + 2].set(0)
 
     merged = text(kernel, "merge_updates", NUMBERS, np.zeros(192, np.int32))
