@@ -7,7 +7,7 @@ from defects import DEFECTS
 from jax import lax
 
 import xeemu as xe
-from xeemu.faults import checking
+from xeemu.faults import checking, screening
 from xeemu.faults.screening import Screened
 from xeemu.planning import effort
 
@@ -123,3 +123,19 @@ def test_what_was_wrong_is_watched_at_once_the_next_time(screened):
     check(with_(RIGHT, 7, ITEMS), X, OUT)
     assert not check(RIGHT, X, OUT)[1]
     assert screened == [None, None]
+
+
+def test_what_is_known_to_be_stored_twice_is_watched_at_once(screened, monkeypatch):
+    @xe.kernel
+    def filled(wg, places, x, out):
+        """All work-items fill a table."""
+        table = lax.fori_loop(0, 4, lambda k, table: table.at[k].set(x[k]), wg.local(4, jnp.int32))
+        return out.at[wg.global_id()].set(wg.barrier(table)[wg.local_id() % 4])
+
+    def refused(*_):
+        raise AssertionError
+
+    monkeypatch.setattr(screening, "Screening", refused)
+    _, found = xe.check(filled, ND_RANGE)(RIGHT, X, OUT)
+    assert {finding.kind for finding in found} == {"data-race"}
+    assert screened == [None]

@@ -24,6 +24,7 @@ from xeemu.faults import alignment, initialisation, written
 from xeemu.faults.following import Following
 from xeemu.faults.proofs import Spot
 from xeemu.faults.watch_list import State, WatchList
+from xeemu.knowledge import addressing
 from xeemu.knowledge.access_tree import Operation
 from xeemu.knowledge.analysis import Facts
 from xeemu.launching.executables import Watched
@@ -71,7 +72,16 @@ def _is_worth_while(prepared: Prepared, watch: WatchList) -> bool:
     """Whether a launch is long enough to be compiled once more, and less tells that it is right."""
     short = effort.is_short(prepared.program, prepared.cut.groups, prepared.options.target)
     stores = all(spot.place.op == "store" for spot in watch.spots)
-    return not short and stores and watch.proofs.additions is None
+    return not short and stores and watch.proofs.additions is None and not _repeats(watch)
+
+
+def _repeats(watch: WatchList) -> bool:
+    """Whether several work-items of a group are known to store to one element, which screening takes for wrong."""
+    each = (operation for alternatives in watch.proofs.operations.values() for operation in alternatives)
+    stores = (o for o in each if o.mask is None and Spot.of(o) in watch.spots)
+    forms = (addressing.foreseen(store.op, store.node.facts).form for store in stores)
+    items = watch.proofs.tree.geometry.items
+    return any(form is not None and np.unique(form.pattern).size < items for form in forms)
 
 
 def zeros(watch: WatchList, *present: jax.Array) -> State:
