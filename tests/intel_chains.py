@@ -7,8 +7,7 @@ They differ in what a multiply-add reads: two values in turn (clpeak until Augus
 from collections.abc import Callable, Mapping
 
 import jax.numpy as jnp
-from intel_launches import Launch, shape
-from jax import lax
+from intel_launches import Launch, repeated, shape
 
 import xeemu as xe
 
@@ -27,7 +26,7 @@ def alternating(wg, data, first, *, width, rounds):
         a = b * a + b
         return a, a * b + a
 
-    _, y = lax.fori_loop(0, rounds, twice, (x, y + numbers))
+    _, y = repeated(rounds, twice, (x, y + numbers))
     return data.at[wg.global_id()].set(y.sum(-1).astype(F32))
 
 
@@ -40,7 +39,7 @@ def squared(wg, data, first, *, width, chains, rounds):
     """x = x * x + c, `chains` of them side by side."""
     c = wg.local_id()[:, None].astype(first.dtype) + jnp.zeros((1, width), first.dtype)
     begun = tuple(first + (jnp.arange(width) + k).astype(first.dtype)[None] + c for k in range(chains))
-    made = lax.fori_loop(0, rounds, lambda _, every: tuple(x * x + c for x in every), begun)
+    made = repeated(rounds, lambda _, every: tuple(x * x + c for x in every), begun)
     return data.at[wg.global_id()].set(sum(x.sum(-1) for x in made).astype(F32))
 
 
@@ -51,7 +50,7 @@ def affine(wg, data, first, *, width, chains, rounds):
     a = wg.global_id()[:, None].astype(first.dtype) + numbers
     b = wg.local_id()[:, None].astype(first.dtype) + numbers + first
     begun = tuple(a + first + jnp.asarray(k, first.dtype) for k in range(chains))
-    made = lax.fori_loop(0, rounds, lambda _, every: tuple(a * y + b for y in every), begun)
+    made = repeated(rounds, lambda _, every: tuple(a * y + b for y in every), begun)
     return data.at[wg.global_id()].set(sum(y.sum(-1) for y in made).astype(F32))
 
 
@@ -67,7 +66,7 @@ def mixed(wg, data, seed, *, width, rounds):
     for part in range(_PARTS):
         at = first + part * wg.global_range() * _ELEMENTS
         loaded = tuple(data[at[:, None] + k * wg.size, element] for k in range(_ELEMENTS))
-        made = lax.fori_loop(0, rounds, lambda _, every: tuple(x * x + seed for x in every), loaded)
+        made = repeated(rounds, lambda _, every: tuple(x * x + seed for x in every), loaded)
         for k in range(0, _ELEMENTS, 2):
             total = made[k] * made[k + 1] + total
     # It stores nothing, by a condition that data never meet; here one work-item of a group does.

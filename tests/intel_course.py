@@ -6,7 +6,7 @@ Solutions of its participants, whose kernels and times on GPUs of their own stan
 from collections.abc import Callable, Mapping
 
 import jax.numpy as jnp
-from intel_launches import Launch, shape
+from intel_launches import Launch, repeated, shape
 from jax import lax
 
 import xeemu as xe
@@ -56,7 +56,7 @@ def added_by_one(wg, numbers, total):
     nothing = jnp.zeros(wg.size, U32)
 
     def of_all(total):
-        own = lax.fori_loop(0, wg.size, lambda k, own: own + buffer[jnp.full_like(lid, k)], nothing)
+        own = repeated(wg.size, lambda k, own: own + buffer[jnp.full_like(lid, k)], nothing)
         return total.atomic[jnp.zeros_like(lid)].add(own)
 
     return wg.cond(lid == 0, of_all, lambda total: total, total)

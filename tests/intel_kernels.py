@@ -13,7 +13,7 @@ import intel_lattice
 import intel_norms
 import jax.numpy as jnp
 import numpy as np
-from intel_launches import Launch, shape
+from intel_launches import Launch, repeated, shape
 from jax import lax
 
 import xeemu as xe
@@ -199,7 +199,7 @@ def read_locally(wg, out, *, dtype):
     def step(k, total):
         return total + sum(slm[lid + k + j * 32] for j in range(16))
 
-    total = lax.fori_loop(0, 64, step, jnp.zeros_like(lid, dtype))
+    total = repeated(64, step, jnp.zeros_like(lid, dtype))
     return out.at[wg.global_id()].set(total.astype(F32))
 
 

@@ -124,12 +124,13 @@ def of_profile(kernel, nd_range, device, loads):
     return xe.profile(kernel, nd_range, device=device)(x, out, loads=loads)[1]
 
 
-def waited(kernel, loads, of=of_estimate):
+def waited(kernel, loads, of=of_estimate, **figures):
     """The cycles that one sub-group waits for global memory, in latencies of an L2 hit."""
     barriers = "barrier_latency_cycles", "barrier_cycles_per_sub_group", "barrier_arrival_cycles"
     bare = dict.fromkeys(("alu_latency_cycles", *barriers), 1e-9)
     device = xe.device("h200")
     device = dataclasses.replace(device, **bare, l1_latency_cycles=100, l2_latency_cycles=100, slm_latency_cycles=1e-9)
+    device = dataclasses.replace(device, **figures)
     report = of(kernel, xe.NDRange(GROUPS * SIZE, SIZE), device, loads)
     latency = next(term for term in report.terms if term.resource == "latency")
     return latency.work / GROUPS / 100
@@ -152,6 +153,15 @@ def waited(kernel, loads, of=of_estimate):
 )
 def test_a_sub_group_waits_for_the_loads_that_are_under_way_together(kernel, loads, rounds):
     assert waited(kernel, loads) == pytest.approx(rounds, rel=1e-6)
+
+
+def test_each_iteration_of_a_loop_that_is_not_unrolled_waits():
+    assert [waited(looped, n, longest_unrolled_loop=12) for n in (12, 16)] == pytest.approx([3, 16], rel=1e-6)
+
+
+def test_intels_compiler_unrolls_short_loops_alone():
+    each = [(xe.device(name).longest_unrolled_loop, name) for name in ("hd530", "a770", "max1550", "b580", "h200")]
+    assert each == [(40, "hd530"), (40, "a770"), (40, "max1550"), (40, "b580"), (None, "h200")]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.cost import algorithms, contraction, demanded_words, register_reads
+from xeemu.cost import algorithms, contraction, demanded_words, register_reads, unrolling
 from xeemu.devices.device import Device
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
@@ -29,9 +29,6 @@ from xeemu.knowledge.analysis import Facts
 from xeemu.language import primitives
 from xeemu.language.geometry import Geometry
 from xeemu.language.orders import ACQUIRING, RELEASING
-
-UNROLLED = 4
-"""Iterations at a time of a counted loop without barriers, which compilers unroll."""
 
 # Other types are computed as float32.
 _FLOATS = {"float64": "f64", "float16": "f16"}
@@ -72,7 +69,7 @@ def of_sections(root: Node, geometry: Geometry, device: Device, unused: Set[Key]
       unused: loads that are not made.
     """
     counted: dict[Key, Counter] = {(node.facts, START): {} for node in root.nodes()}
-    _Count(geometry, unused, counted).kernel(root, _before(root, device, unused))
+    _Count(geometry, device, unused, counted).kernel(root, _before(root, device, unused))
     return counted
 
 
@@ -94,6 +91,7 @@ class _Count:
     """
 
     geometry: Geometry
+    device: Device
     unused: Set[Key]
     counted: dict[Key, Counter]
     _sections: dict[Node, int] = dataclasses.field(default_factory=dict)  # each node's, as far as it was walked
@@ -178,7 +176,7 @@ class _Count:
             return dict(_BRANCH)
         if node.kind != "iteration":
             return {}
-        shared = UNROLLED if self._is_unrolled(node) else 1
+        shared = unrolling.UNROLLED if self._is_unrolled(node) else 1
         return {name: number / shared for name, number in _ITERATION.items()}
 
     def _is_unrolled(self, node: Node) -> bool:
@@ -187,7 +185,7 @@ class _Count:
         while loop is not None and loop.kind not in ("iteration", "test"):
             loop = loop.parent
         if loop is not None and loop not in self._unrolled:
-            self._unrolled[loop] = loop.counted and not _meets(loop)
+            self._unrolled[loop] = unrolling.may_be(loop, self.device) and not _meets(loop)
         return loop is not None and self._unrolled[loop]
 
     def _carried_out(self, node: Node, needed: Mapping[Value, int]) -> list[Op]:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from xeemu.cost.advice import Advice, Evidence
-from xeemu.cost.instructions import UNROLLED
 from xeemu.cost.latency import Waiting
 from xeemu.cost.trials import Change
+from xeemu.cost.unrolling import UNROLLED
 
 KIND = "loads one by one"
 

@@ -20,8 +20,8 @@ import numpy as np
 from xeemu.cost import footprint, requests, strides, waiting
 from xeemu.cost.caches import Misses
 from xeemu.cost.census import Census
-from xeemu.cost.instructions import UNROLLED
 from xeemu.cost.sites import SiteReport
+from xeemu.cost.unrolling import UNROLLED
 from xeemu.knowledge.access_tree import AccessSite, Operation
 from xeemu.knowledge.expressions import Axis, TooLarge
 from xeemu.knowledge.periodicity import Box
@@ -76,7 +76,7 @@ def _of_operation(operation: Operation, each: float, missing: float, taken: Cens
         step = steps.pop()
         if steps or not 0 < step < size:
             return None
-        under_way = min(size / step, UNROLLED if waiting.is_unrolled(operation.node) else 1)
+        under_way = min(size / step, UNROLLED if waiting.is_unrolled(operation.node, taken.device) else 1)
         if each == 1 or not _is_window(operation, *loops[0], size, taken.geometry):
             return PendingHits(0.0, missing / each * (under_way - 1))
     except TooLarge:

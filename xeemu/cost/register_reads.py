@@ -5,7 +5,6 @@ costs no port. IGC's registers of accumulators hold one float32 of each of 32 la
 addend and for one of its factors (vISA `AccSubstitution`), so that of a square nothing is spared.
 """
 
-import collections
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
@@ -29,12 +28,29 @@ def read_twice(carried_out: Sequence[Op], fused: Set[int], sub_group_size: int) 
     """
     products = {op.results[0]: op for op in carried_out if id(op) in fused}
     repeated = {id(op): values for op in carried_out if (values := _repeated(op, products))}
-    kept = collections.Counter(value for value in repeated.values() if value is not _FACTOR).most_common(1)
+    kept = _one_by_one({value for value in repeated.values() if value is not _FACTOR}, carried_out, products)
     held = max(1, _ACCUMULATOR_BYTES // (_WORD_BYTES * sub_group_size))
-    return {number: held if kept and value is kept[0][0] else 0 for number, value in repeated.items()}
+    return {number: held if value in kept else 0 for number, value in repeated.items()}
 
 
 _FACTOR = object()  # stands for the value of a square
+
+
+def _one_by_one(values: Set[Any], carried_out: Sequence[Op], products: Mapping[Value, Op]) -> Set[Any]:
+    """As many of some values as one place can hold, each from its computation to its last use."""
+    begun: dict[Any, int] = {}
+    used: dict[Any, int] = {}
+    for number, op in enumerate(carried_out):
+        factors = (value for product in op.operands if product in products for value in products[product].operands)
+        used |= dict.fromkeys((*op.operands, *factors), number)
+        begun |= dict.fromkeys(op.results, number)
+    kept: set[Any] = set()
+    free = -1
+    for value in sorted(values, key=lambda value: used[value]):
+        if begun.get(value, -1) >= free:
+            kept.add(value)
+            free = used[value]
+    return kept
 
 
 def _repeated(op: Op, products: Mapping[Value, Op]) -> Any:

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 
 from xeemu.cost import amounts, small_elements
 from xeemu.cost.advice import Advice, Evidence, costliest
-from xeemu.cost.instructions import UNROLLED
 from xeemu.cost.sites import SiteReport, fewer
 from xeemu.cost.trials import Change
+from xeemu.cost.unrolling import UNROLLED
 from xeemu.cost.work import Wait
 from xeemu.language.dialect import PYTHON
 

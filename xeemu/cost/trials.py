@@ -12,11 +12,12 @@ from xeemu.cost import amounts, divisions, pipes, requests, strides, timing, tra
 from xeemu.cost.census import Census
 from xeemu.cost.divisions import Divisions
 from xeemu.cost.execution import Executed
-from xeemu.cost.instructions import CHAIN, START, UNROLLED
+from xeemu.cost.instructions import CHAIN, START
 from xeemu.cost.sites import SiteReport, fewer
 from xeemu.cost.strides import Strides
 from xeemu.cost.timing import Timing
 from xeemu.cost.traffic import Spill
+from xeemu.cost.unrolling import UNROLLED
 from xeemu.cost.work import Wait, Work
 from xeemu.devices.occupancy import Occupancy
 from xeemu.knowledge.access_tree import AccessSite, Operation
@@ -255,10 +256,12 @@ def _more(wait: Wait, times: float, before: int, then: int) -> Wait:
 def _of_change(wait: Wait, work: Work, change: Change) -> Wait:
     if any(wait.site is site for site in change.together):
         return dataclasses.replace(wait, rounds=min(wait.rounds, wait.requests / UNROLLED))
-    looped = {id(site) for site, _ in change.loops}
-    if any(wait.site is after and id(before) in looped for before, after in change.sites):
-        # Of a loop that is hardly gone through again, no iterations are unrolled, and no others wait.
-        return dataclasses.replace(wait, rounds=min(wait.requests, max(wait.rounds, work.sub_groups)))
+    times = {id(site): times for site, times in change.loops}
+    for before, after in change.sites:
+        if wait.site is after and id(before) in times:
+            # Of a loop that is hardly gone through again, no iterations are unrolled, and no others wait.
+            left = min(wait.rounds, (before.requests or 0) / times[id(before)])
+            return dataclasses.replace(wait, rounds=min(wait.requests, max(left, work.sub_groups)))
     return wait
 
 

@@ -1,7 +1,7 @@
 """Waiting: how often sub-groups wait for what they load.
 
 The loads of a batch (see `load_batches`) are under way together, as are those of the iterations of a counted
-loop without barriers, which compilers unroll by `instructions.UNROLLED`; but no more at a time than that. A sub-group
+loop without barriers that compilers unroll (see `unrolling`); but no more at a time than that. A sub-group
 then waits once for them, which is a *round*, for as long as the slowest of them takes: where it misses once in its
 batch, or in its loop, one round is as long as that; in further rounds those that miss are together. More loads so never
 wait less. Of loads that not all sub-groups make, those that fewer make are taken to be made by some that make the
@@ -13,12 +13,13 @@ work-group in which none loads, none waits.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from xeemu.cost import amounts, instructions, requests
+from xeemu.cost import amounts, requests, unrolling
 from xeemu.cost.caches import Misses
 from xeemu.cost.census import Census
 from xeemu.cost.load_batches import Awaited, LoadBatch, waits
 from xeemu.cost.sites import SiteReport
 from xeemu.cost.work import Wait
+from xeemu.devices.device import Device
 from xeemu.knowledge.access_tree import AccessSite, Node, Operation
 from xeemu.language.linearity import Allocation
 
@@ -189,13 +190,13 @@ def _waiting(operation: Operation, taken: Census) -> float:
 
 def _together(batch: LoadBatch, loads: Sequence[_Load], taken: Census) -> _Rounds:
     """The rounds of the loads of a batch: as few as have no more loads under way than there may be."""
-    every, loop = sum(load.requests for load in loads), _unrolled(batch.node)
+    every, loop = sum(load.requests for load in loads), _unrolled(batch.node, taken.device)
     executed = max(load.requests / load.each_time for load in loads)
     around = executed if loop is None or loop.parent is None else _executed(loop.parent, taken)
-    number = max(every / instructions.UNROLLED, min(executed, max(around, executed / instructions.UNROLLED)))
+    number = max(every / unrolling.UNROLLED, min(executed, max(around, executed / unrolling.UNROLLED)))
 
     def missing(misses: float | None) -> float | None:
-        return misses and min(number, max(misses / instructions.UNROLLED, min(misses, around)))
+        return misses and min(number, max(misses / unrolling.UNROLLED, min(misses, around)))
 
     past_l1, past_l2 = map(missing, _misses(loads))
     return _Rounds(number, _of(past_l1, number), _of(past_l2, past_l1), _most_passes(loads, number))
@@ -240,12 +241,12 @@ def _executed(node: Node, taken: Census) -> float:
     return (taken.executions[node.facts] or 0) * requests.sub_groups(taken.geometry)
 
 
-def _unrolled(node: Node) -> Node | None:
+def _unrolled(node: Node, device: Device) -> Node | None:
     """A loop's body if several iterations are under way together: their number is constant, and no barrier is in it."""
     meets = any(waits(step) for each in node.nodes() for step in each.steps)
-    return node if node.kind == "iteration" and node.counted and not meets else None
+    return node if unrolling.may_be(node, device) and not meets else None
 
 
-def is_unrolled(node: Node) -> bool:
+def is_unrolled(node: Node, device: Device) -> bool:
     """Whether a node is the body of a loop with a constant number of iterations, and without barriers."""
-    return _unrolled(node) is not None
+    return _unrolled(node, device) is not None

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Set
 
 import jax.numpy as jnp
 
-from xeemu.cost import amounts, caches, footprint, instructions, latency, pending_hits, phases, requests, waiting
+from xeemu.cost import amounts, caches, footprint, latency, pending_hits, phases, requests, unrolling, waiting
 from xeemu.cost.caches import Misses
 from xeemu.cost.census import Census
 from xeemu.cost.execution import Executed
@@ -91,7 +91,7 @@ def _spilling(work: Work, spill: Spill, traffic: Traffic | None, taken: Census) 
     missed = caches.scratch_misses(scratch, traffic, taken.device) if traffic and scratch else None
     loads = Wait(
         requests=asked,
-        rounds=asked / instructions.UNROLLED,
+        rounds=asked / unrolling.UNROLLED,
         past_l1=missed and missed.past_l1,
         past_l2=missed and missed.past_l2,
     )

@@ -23,6 +23,8 @@ PRODUCT = "Intel product page"
 RECALLED = ("L", "recalled, no document at hand")
 ALCF = "ALCF deep dive (colleeneb/abc-pvc-deepdive)"
 B60 = ("M", "measured on an Arc Pro B60 (tinafengfun/intel-b60-microbench)")
+_MESA_TIMES = "Mesa brw_ir_performance"
+_MACSIM = "MacSim's model of a Skylake GPU (gthparch/macsim, params_intel of 2017; Gera et al., ISPASS 2018)"
 _MESA_MATH = "Mesa brw_ir_performance: a vector of 8 lanes takes 4 cycles of an engine's extended math"
 OPENCL_BENCHMARK = "ProjectPhysX/OpenCL-Benchmark"
 H200 = ("H", "measured on an H200 by micro-benchmarks and hardware counters")
@@ -70,6 +72,11 @@ _ANY_INTEL_GPU = (
     *figures("H", f"{GUIDE}: SLM is on the chip", local_mem_type="local"),
     *figures("H", f"{NEO[1]}, ftrSupportsInteger64BitAtomics", atomic64=True),
     *figures("H", f"{NEO[1]}, cl_khr_fp16", fp16=True),
+    *figures(
+        "M",
+        "IGC, GenTTI: of loops whose number of iterations it knows; of others it unrolls none that loads",
+        longest_unrolled_loop=40,
+    ),
 )
 _UP_TO_XE_HPG = (
     *_ANY_INTEL_GPU,
@@ -133,6 +140,11 @@ ARCHITECTURES: dict[str, tuple[Source, ...]] = {
         *figures("H", "Intel Gen9 whitepaper", slm_bytes_per_cycle=64, l1_bytes_per_cycle=64),
         *figures("H", "Intel Gen9 whitepaper: two units of an engine, of four operations", int32_lanes_per_cycle=8 * 8),
         *figures("M", _MESA_MATH, special_lanes_per_cycle=8 * 2),
+        *figures("M", f"{_MESA_TIMES}, before Gen11: a regression of measured times", alu_latency_cycles=8),
+        *figures(
+            "M", f"{_MACSIM}: of the L3, as there is no other cache", l1_latency_cycles=138, l2_latency_cycles=138
+        ),
+        *figures("D", f"at least: {_MACSIM}: 242 to the LLC, and 95 beyond it", dram_latency_cycles=242 + 95),
         *figures(
             "M",
             f"{OPENCL_BENCHMARK} on a UHD 630: 0.149e12 int32 and 0.016e12 int64 operations/s",

@@ -84,7 +84,6 @@ class Device:
       l1_bytes_per_core: L1 data cache.
       l1_bytes_per_cycle: peak L1 (data port) bandwidth of an Xe core.
       l1_request_cycles: least cycles that a global request takes of its Xe core's L1 for each run of adjacent lines.
-      l1_latency_cycles: of an L1 hit.
       l2_bytes: last-level cache of the device (L3 before Xe-HPG).
       l2_kept_bytes: what the L2 holds of that which does not fit it and is asked for again, if less than its size.
       l2_bytes_per_cycle: peak L2 bandwidth of the device.
@@ -92,13 +91,12 @@ class Device:
       store_lines_per_cycle: the same by stores.
       store_sectors_per_cycle: sectors that stores fill and the L2 takes in a cycle.
       partial_store_sectors_per_cycle: the same of sectors that stores fill in part.
-      l2_latency_cycles: of an L2 hit.
       dram_bytes_per_s: peak memory bandwidth.
       dram_page_bytes: bytes of DRAM that are opened together.
       dram_pages_per_cycle: pages that DRAM opens in a cycle.
       dram_banks: banks of DRAM, each of which has one page open; `None` if so many that they do not matter.
       dram_sustained: share of it that streams reach; 0.9 is assumed where it is not known.
-      dram_latency_cycles: of a miss everywhere.
+      l1_latency_cycles, l2_latency_cycles, dram_latency_cycles: of a hit in the L1, in the L2, of a miss everywhere.
       line_bytes: cache line.
       sector_bytes: part of a line that is moved alone; `None` where a line is not known to be divided.
       dram_access_bytes: least that DRAM moves at once, where it is more than a sector.
@@ -116,6 +114,7 @@ class Device:
       shuffle_lanes_per_cycle: the same for exchanges inside a sub-group.
       prologue_instructions: that each sub-group executes before those of its kernel; `None`: none, as far as is known.
       argument_instructions: to load an argument that the kernel uses; `None`: instructions take them where they are.
+      longest_unrolled_loop: most iterations of a counted loop that its compiler unrolls; `None`: any number.
       alu_latency_cycles: of an arithmetic instruction whose result the next one uses.
       send_cycles: cycles that a 32-bit, 16-lane memory message occupies the issue port.
       barrier_latency_cycles: of a work-group barrier, without waiting for late sub-groups.
@@ -221,6 +220,7 @@ class Device:
     shuffle_lanes_per_cycle: float | None = None
     prologue_instructions: int | None = None
     argument_instructions: int | None = None
+    longest_unrolled_loop: int | None = None
     alu_latency_cycles: float | None = None
     send_cycles: float | None = None
     barrier_latency_cycles: float | None = None
