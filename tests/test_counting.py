@@ -700,7 +700,7 @@ def _counted(kernel):
 def _compiled(counted):
     """The program that counts, as XLA has made it."""
     with jax.enable_x64(True):
-        return counted._watched._measured.function.lower(*(np.zeros(2048, np.int32),) * 3).compile().as_text()
+        return counted._watched._function.function.lower(*(np.zeros(2048, np.int32),) * 3).compile().as_text()
 
 
 @MEASURED

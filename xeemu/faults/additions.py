@@ -150,14 +150,15 @@ def added(
         old.amount.at[target].add(amount.reshape(-1), mode="drop"),
     )
     read = [stamp[user.place] for stamp in (new.last, new.first)]
-    case, met = races.judged(user, read, layout, conflicts.ITEM, additions.geometry.items, False)
+    lanes = additions.geometry.items
+    case = races.judged(user, read, layout, conflicts.ITEM, lanes)
     hits = (case >= 0) & (new.amount[user.place] >= _limit(memory.dtype))
-    example = [met.earlier_group, met.earlier_item, met.later_group, met.later_item, met.element]
 
     def add(found: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         count, kept = found
         at = jnp.argmax(hits.reshape(-1))
-        seen = jnp.stack([jnp.broadcast_to(part, shape).reshape(-1)[at].astype(np.int64) for part in example])
+        met = races.conflicting(user.at(at), [r.reshape(-1)[at] for r in read], layout, lanes, False)
+        seen = jnp.stack([met.earlier_group, met.earlier_item, met.later_group, met.later_item, met.element])
         return count + hits.sum(), jnp.where(count == 0, seen, kept)
 
     found, sums = list(state.found), list(state.sums)

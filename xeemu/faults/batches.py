@@ -20,7 +20,7 @@ from jax import lax
 
 from xeemu.faults import races
 from xeemu.faults.proofs import Spot
-from xeemu.faults.races import CASES, User
+from xeemu.faults.races import User
 from xeemu.faults.stamps import Layout
 from xeemu.language.linearity import Allocation
 
@@ -189,7 +189,7 @@ class Batch:
         meets_itself = is_open & (alone >= 0)
 
         def before() -> jax.Array:
-            return self._judged(user, kept, alone, spot, False)[0] >= 0
+            return self._judged(user, self._read(user, kept, spot), alone) >= 0
 
         earlier = lax.cond(meets_itself, before, lambda: jnp.zeros(user.place.shape, bool))
         contents = self._stored(record, stores, kept.contents)
@@ -209,14 +209,17 @@ class Batch:
         each = (record.barriers, record.epoch, record.sub_epoch)
         barriers, epoch, sub_epoch = (jnp.broadcast_to(x[:, None], shape) for x in each)
         group = jnp.broadcast_to(self.groups[:, None], shape)
-        first, last = (jnp.broadcast_to(x, shape) for x in (record.first, record.last))
+        first, last = (jnp.broadcast_to(jnp.asarray(x), shape) for x in (record.first, record.last))
         return User(place, record.taken, place - rows, group, first, last, barriers, epoch, sub_epoch)
 
-    def _judged(self, user: User, kept: Kept, number: Any, other: Any, turned: Any) -> tuple[jax.Array, races.Conflict]:
-        """The conflicts of an access with those of a spot, as a part of a pair, see `races.judged`."""
+    def _read(self, user: User, kept: Kept, other: Any) -> list[jax.Array]:
+        """`[G, n]` stamps of the earlier users of each lane's element at a spot."""
         size = kept.stamps[0].size // len(self.table.spots)
-        read = [stamps[other * size + user.place] for stamps in kept.stamps]
-        return races.judged(user, read, self.layout, jnp.asarray(self.reaches)[number], self.lanes, turned)
+        return [stamps[other * size + user.place] for stamps in kept.stamps]
+
+    def _judged(self, user: User, read: Sequence[jax.Array], number: Any) -> jax.Array:
+        """The cases of an access as a part of a pair, see `races.judged`."""
+        return races.judged(user, read, self.layout, jnp.asarray(self.reaches)[number], self.lanes)
 
     def _stamped(self, user: User, spot: Any, stamps: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
         """The stamps after an access."""
@@ -232,25 +235,20 @@ class Batch:
 
     def _found(self, user: User, kept: Kept, number: Any, other: Any, turned: Any, differs: jax.Array) -> Kept:
         """Adds the conflicts of an access to those of a pair, and keeps the first of each case as an example."""
-        case, example = self._judged(user, kept, number, other, turned)
+        read = self._read(user, kept, other)
+        case = self._judged(user, read, number)
 
-        def seen() -> tuple[jax.Array, jax.Array, jax.Array]:
-            hits = jnp.stack([(case == c).reshape(-1) for c in range(CASES)])
-            at = jnp.argmax(hits, axis=1)
-            fields = jnp.stack([field.reshape(-1)[at] for field in example], axis=1)
-            return hits.sum(1), ((case >= 0) & differs).sum(), fields
+        def example(at: jax.Array) -> races.Conflict:
+            return races.conflicting(user.at(at), [r.reshape(-1)[at] for r in read], self.layout, self.lanes, turned)
 
-        def nothing() -> tuple[jax.Array, jax.Array, jax.Array]:
-            return jnp.zeros(CASES, np.int64), jnp.zeros((), np.int64), jnp.zeros((CASES, len(example)), np.int64)
-
-        counts, differing, fields = lax.cond((case >= 0).any(), seen, nothing)
-        known = kept.conflicts[number]
-        examples = jnp.where(((known == 0) & (counts > 0))[:, None], fields, kept.examples[number])
+        before = races.Found(kept.conflicts[number], kept.differing[number], kept.examples[number])
+        after = races.added(before, case, lambda: differs, example)
+        begun = (before.conflicts.sum() == 0) & (after.conflicts.sum() > 0)
         return kept._replace(
-            conflicts=kept.conflicts.at[number].add(counts),
-            differing=kept.differing.at[number].add(differing),
-            examples=kept.examples.at[number].set(examples),
-            racing=kept.racing + ((known.sum() == 0) & (counts.sum() > 0)).astype(np.int64),
+            conflicts=kept.conflicts.at[number].set(after.conflicts),
+            differing=kept.differing.at[number].set(after.differing),
+            examples=kept.examples.at[number].set(after.examples),
+            racing=kept.racing + begun.astype(np.int64),
         )
 
 

@@ -95,6 +95,8 @@ def _only_stored(proofs: Proofs) -> list[Allocation]:
 class _Part:
     """A prepared launch that is screened as long as nothing may be wrong, and watched then.
 
+    What takes no longer than the compiler is watched at once: to compile it a second time would gain nothing.
+
     Args:
       prepared: the launch.
       watch: what there is to watch in it.
@@ -105,10 +107,15 @@ class _Part:
         self.watch = watch
         self._screened = Screened(prepared, watch, outputs)
         self._watched = Watched(prepared, functools.partial(Watcher, watch), watch.zeros, outputs)
+        self._found = False
 
     def run(self, given: Sequence[Any], present: Sequence[np.ndarray]) -> tuple[list[np.ndarray], State]:
-        right = self._screened.run(given, present)
-        return self._watched.run(given, present) if right is None else right
+        right = self._screened.run(given, present) if self._watched.is_long and not self._found else None
+        if right is not None:
+            return right
+        outputs, state = self._watched.run(given, present)
+        self._found = self._found or self.watch.has_found(state)
+        return outputs, state
 
 
 _Seen = list[tuple[WatchList, State]]

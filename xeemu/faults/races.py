@@ -4,13 +4,15 @@ Axis legend: G work-groups of a chunk, n elements of an access that take part in
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
+from xeemu.devices.lanes import part
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.observer import Event
 from xeemu.faults import faulty_lanes
@@ -45,7 +47,7 @@ class Conflict(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class User:
-    """The lanes of an access: all `[G, n]`.
+    """The lanes of an access: all `[G, n]`, or `[k]` of them.
 
     Attributes:
       place: position in the stamps.
@@ -61,8 +63,8 @@ class User:
     taken: jax.Array
     element: jax.Array
     group: jax.Array
-    first: Any
-    last: Any
+    first: jax.Array
+    last: jax.Array
     barriers: jax.Array
     epoch: jax.Array
     sub_epoch: jax.Array
@@ -86,12 +88,17 @@ class User:
             taken=jnp.broadcast_to(event.taken(items), shape),
             element=jnp.broadcast_to(event.address.index, shape).astype(np.int64),
             group=jnp.broadcast_to(faulty_lanes.linear_ids(chunk)[:, None], shape),
-            first=np.broadcast_to(first, shape),
-            last=np.broadcast_to(last, shape),
+            first=jnp.broadcast_to(jnp.asarray(first), shape),
+            last=jnp.broadcast_to(jnp.asarray(last), shape),
             barriers=jnp.broadcast_to(barriers, shape),
             epoch=jnp.broadcast_to(epoch, shape),
             sub_epoch=jnp.broadcast_to(sub_epoch, shape),
         )
+
+    def at(self, lanes: jax.Array) -> "User":
+        """The lanes at flat positions `[k]`."""
+        each = {field.name: getattr(self, field.name).reshape(-1)[lanes] for field in dataclasses.fields(self)}
+        return User(**each)
 
 
 def ends(event: Event, items: int) -> tuple[np.ndarray, np.ndarray]:
@@ -108,10 +115,28 @@ class _Seen(NamedTuple):
     last: Stamp
     first: Stamp
 
-    def only(self, low: Any, high: Any, divisor: int) -> jax.Array:
-        """Whether all users, and those from `low` to `high`, are one, where `divisor` work-items count as one."""
-        same = (self.last.item // divisor == low) & (self.first.item // divisor == low)
-        return same & jnp.asarray(low == high)
+    def only(self, low: Any, high: Any, size: int) -> jax.Array:
+        """Whether all users, and those from `low` to `high`, are one, where `size` work-items count as one."""
+        same = (part(self.last.item, size) == part(low, size)) & (part(self.first.item, size) == part(low, size))
+        return same & (part(low, size) == part(high, size))
+
+
+class _Met(NamedTuple):
+    """The earlier users of lanes' elements, and which lanes must not meet them: `[...]` as the lanes.
+
+    Attributes:
+      seen: the earlier users.
+      inner: the same by the epochs of sub-groups.
+      group: of each lane; 0 where the memory is a group's own.
+      far, across, within: whether one is of another group, of another sub-group, another work-item of the same.
+    """
+
+    seen: _Seen
+    inner: _Seen
+    group: jax.Array
+    far: jax.Array
+    across: jax.Array
+    within: jax.Array
 
 
 def stamped(layout: Layout, user: User, count: int) -> list[jax.Array]:
@@ -125,62 +150,114 @@ def stamped(layout: Layout, user: User, count: int) -> list[jax.Array]:
     return found
 
 
-def judged(
-    user: User, read: Sequence[jax.Array], layout: Layout, reach: int | jax.Array, lanes: int, turned: bool | jax.Array
-) -> tuple[jax.Array, Conflict]:
-    """`[G, n]` the case of each lane's conflict with earlier users, or -1; and the conflicts themselves.
+def judged(user: User, read: Sequence[jax.Array], layout: Layout, reach: int | jax.Array, lanes: int) -> jax.Array:
+    """int8 as the lanes: the case of each lane's conflict with earlier users, or -1.
 
     Args:
       user: the lanes.
-      read: `[G, n]` stamps of the earlier users of each lane's element: the last and the first, and those by sub-group
-        epochs if such are kept.
+      read: stamps of the earlier users of each lane's element: the last and the first, and those by sub-group epochs if
+        such are kept.
       layout: how they are put together.
       reach: within whom two users need no order, see `conflicts.reach`.
       lanes: of a sub-group.
+    """
+    met = _met(user, read, layout, lanes)
+    fenced = _earlier(met, user, lanes).barriers < user.barriers if layout.fenced else None
+    case = jnp.full(met.far.shape, -1, np.int8)
+    ways = (
+        (conflicts.SUB_GROUP, met.within, ITEMS, FENCED_ITEMS),
+        (conflicts.GROUP, met.across, SUB_GROUPS, FENCED_SUB_GROUPS),
+        (conflicts.DEVICE, met.far, GROUPS, GROUPS),
+    )
+    for wider, unordered, plain, fenced_case in ways:
+        found = np.int8(plain) if fenced is None else jnp.where(fenced, np.int8(fenced_case), np.int8(plain))
+        if not isinstance(reach, int):
+            case = jnp.where(unordered & (reach < wider), found, case)
+        elif reach < wider:
+            case = jnp.where(unordered, found, case)
+    return case
+
+
+def conflicting(user: User, read: Sequence[jax.Array], layout: Layout, lanes: int, turned: Any) -> Conflict:
+    """The conflicts of lanes, of which it is known that they have one.
+
+    Args:
+      user, read, layout, lanes: as of `judged`.
       turned: whether the lanes are at the first spot of their pair.
     """
+    met = _met(user, read, layout, lanes)
+    earlier = _earlier(met, user, lanes)
+    other = jnp.where(met.across, part(earlier.item, lanes) != part(user.first, lanes), earlier.item != user.first)
+    later = jnp.where(other | met.far, user.first, user.last)
+    home = earlier.group if layout.groups > 1 else user.group
+    before = earlier.barriers if layout.fenced else user.barriers
+    way = jnp.broadcast_to(jnp.asarray(turned).astype(np.int64), user.group.shape)
+    return Conflict(home, earlier.item, user.group, later, user.element, user.barriers, way, before)
+
+
+def _met(user: User, read: Sequence[jax.Array], layout: Layout, lanes: int) -> _Met:
     seen = _Seen(layout.read_last(read[0]), layout.read_first(read[1]))
     inner = _Seen(layout.read_last(read[2]), layout.read_first(read[3])) if len(read) > 2 else seen
     group = user.group if layout.groups > 1 else jnp.zeros_like(user.group)
     used = seen.last.used & user.taken
     far = used & ((seen.last.group != group) | (seen.first.group != group))
     met = used & ~far & (seen.last.epoch == user.epoch)
-    across = met & ~seen.only(user.first // lanes, user.last // lanes, lanes)
+    across = met & ~seen.only(user.first, user.last, lanes)
     current = user.sub_epoch if len(read) > 2 else user.epoch
     near = used & ~far & ~across & (inner.last.group == group) & (inner.last.epoch == current)
     within = near & inner.last.used & ~inner.only(user.first, user.last, 1)
-    earlier, later = _example(seen, inner, user, far, across, group, lanes)
-    fenced = (earlier.barriers < user.barriers) if layout.fenced else jnp.zeros_like(far)
-    case = jnp.full(used.shape, -1, np.int64)
-    ways = (
-        (conflicts.SUB_GROUP, within, jnp.where(fenced, FENCED_ITEMS, ITEMS)),
-        (conflicts.GROUP, across, jnp.where(fenced, FENCED_SUB_GROUPS, SUB_GROUPS)),
-        (conflicts.DEVICE, far, GROUPS),
-    )
-    for wider, unordered, found in ways:
-        if not isinstance(reach, int):
-            case = jnp.where(unordered & (reach < wider), found, case)
-        elif reach < wider:
-            case = jnp.where(unordered, found, case)
-    way = jnp.broadcast_to(jnp.asarray(turned).astype(np.int64), user.group.shape)
-    home = earlier.group if layout.groups > 1 else user.group
-    before = jnp.broadcast_to(earlier.barriers if layout.fenced else user.barriers, user.group.shape)
-    return case, Conflict(home, earlier.item, user.group, later, user.element, user.barriers, way, before)
+    return _Met(seen, inner, group, far, across, within)
 
 
-def _example(
-    seen: _Seen, inner: _Seen, user: User, far: jax.Array, across: jax.Array, group: jax.Array, lanes: int
-) -> tuple[Stamp, jax.Array]:
-    """For each lane an earlier user that it conflicts with, and which of its own work-items does."""
+def _earlier(met: _Met, user: User, lanes: int) -> Stamp:
+    """For each lane an earlier user that it conflicts with."""
+    seen, inner, far, across = met.seen, met.inner, met.far, met.across
     alone = user.first == user.last
-    by_group = far & (seen.last.group == group)
-    by_sub_group = across & alone & (seen.last.item // lanes == user.first // lanes)
+    by_group = far & (seen.last.group == met.group)
+    by_sub_group = across & alone & (part(seen.last.item, lanes) == part(user.first, lanes))
     by_item = ~far & ~across & alone & (inner.last.item == user.first)
     near = [jnp.where(far | across, a, b) for a, b in zip(seen.last, inner.last, strict=True)]
     others = [jnp.where(far | across, a, b) for a, b in zip(seen.first, inner.first, strict=True)]
     turn = by_group | by_sub_group | by_item
-    earlier = Stamp(*(jnp.where(turn, b, a) for a, b in zip(near, others, strict=True)))
-    divisor = jnp.where(across, lanes, 1)
-    other = earlier.item // divisor != user.first // divisor
-    later = jnp.where(other | far, user.first, user.last)
-    return earlier, later
+    return Stamp(*(jnp.where(turn, b, a) for a, b in zip(near, others, strict=True)))
+
+
+class Found(NamedTuple):
+    """What was found of a pair: see `WatchList.zeros`.
+
+    Attributes:
+      conflicts: int64 `[CASES]`.
+      differing: an int64.
+      examples: int64 `[CASES, fields of a conflict]`.
+    """
+
+    conflicts: jax.Array
+    differing: jax.Array
+    examples: jax.Array
+
+
+def added(
+    found: Found, case: jax.Array, differs: Callable[[], jax.Array], example: Callable[[jax.Array], Conflict]
+) -> Found:
+    """What was found of a pair, with the lanes of one more access; of each case the first one is the example.
+
+    Args:
+      found: up to it.
+      case: of each lane, see `judged`.
+      differs: gives which of the lanes store another value.
+      example: gives the conflicts of the lanes at flat positions `[k]`.
+    """
+
+    def add(found: Found) -> Found:
+        counts = jnp.stack([(case == np.int8(c)).sum(dtype=np.int64) for c in range(CASES)])
+        new = (found.conflicts == 0) & (counts > 0)
+        differing = found.differing + ((case >= 0) & differs()).sum(dtype=np.int64)
+        examples = lax.cond(new.any(), first, lambda new: found.examples, new)
+        return Found(found.conflicts + counts, differing, examples)
+
+    def first(new: jax.Array) -> jax.Array:
+        at = jnp.stack([jnp.argmax((case == np.int8(c)).reshape(-1)) for c in range(CASES)])
+        return jnp.where(new[:, None], jnp.stack(example(at), axis=1), found.examples)
+
+    after: Found = lax.cond((case >= 0).any(), add, lambda found: found, found)
+    return after

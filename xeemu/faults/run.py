@@ -1,7 +1,7 @@
 """Run: what a check has seen of a kernel, and the names of the operations, work-items and elements in it."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,10 +44,9 @@ class Run:
     def dialect(self) -> Dialect:
         return self.program.kernel.dialect
 
-    def operations(self, spot: Spot) -> list[Operation]:
+    def operations(self, spot: Spot) -> Sequence[Operation]:
         """The operations of a spot, on all call paths."""
-        every = self.watch.proofs.operations.values()
-        return [o for same in every for o in same if Spot.of(o) == spot]
+        return self.watch.by_spot.get(spot, ())
 
     def calls(self, spot: Spot) -> tuple[str, ...]:
         """The calls that lead to a spot."""

@@ -29,7 +29,6 @@ from xeemu.knowledge.access_tree import Operation
 from xeemu.knowledge.analysis import Facts
 from xeemu.launching.executables import Watched
 from xeemu.launching.preparation import Prepared
-from xeemu.planning import effort
 
 
 class Screened:
@@ -43,7 +42,7 @@ class Screened:
 
     def __init__(self, prepared: Prepared, watch: WatchList, outputs: bool = True):
         self._watch = watch
-        self._doubtful = not _is_worth_while(prepared, watch)
+        self._doubtful = False
         observer, state = functools.partial(Screening, watch), functools.partial(zeros, watch)
         self._watched = Watched(prepared, observer, state, outputs)
 
@@ -52,11 +51,15 @@ class Screened:
 
         None if something may be wrong, in this run or in one before.
         """
-        if self._doubtful:
+        if self._doubtful or not self._possible:
             return None
         outputs, state = self._watched.run(given, more)
         self._doubtful = bool(state["doubt"])
         return None if self._doubtful else (outputs, self._nothing)
+
+    @functools.cached_property
+    def _possible(self) -> bool:
+        return _is_possible(self._watch)
 
     @functools.cached_property
     def _nothing(self) -> State:
@@ -68,11 +71,10 @@ class Screened:
         return nothing
 
 
-def _is_worth_while(prepared: Prepared, watch: WatchList) -> bool:
-    """Whether a launch is long enough to be compiled once more, and less tells that it is right."""
-    short = effort.is_short(prepared.program, prepared.cut.groups, prepared.options.target)
+def _is_possible(watch: WatchList) -> bool:
+    """Whether less than all that is watched may tell that a launch is right."""
     stores = all(spot.place.op == "store" for spot in watch.spots)
-    return not short and stores and watch.proofs.additions is None and not _repeats(watch)
+    return stores and watch.proofs.additions is None and not _repeats(watch)
 
 
 def _repeats(watch: WatchList) -> bool:

@@ -25,6 +25,8 @@ State = dict[str, Any]
 
 # Comparisons of an access with the stamps of a spot for which the code of each is compiled; of more see `batches`.
 _MOST_COMPARED = 32
+# What is counted with an example of each.
+_COUNTED = ("beyond", "unwritten", "misaligned", "parted")
 
 
 class Beyond(NamedTuple):
@@ -86,6 +88,14 @@ class WatchList:
     def spots(self) -> tuple[Spot, ...]:
         """The spots whose uses are stamped."""
         return tuple(dict.fromkeys(spot for pair in self.pairs for spot in pair))
+
+    @functools.cached_property
+    def by_spot(self) -> Mapping[Spot, tuple[Operation, ...]]:
+        """The operations of each spot of the program, on all call paths."""
+        found: dict[Spot, tuple[Operation, ...]] = {}
+        for operation in (o for same in self.proofs.operations.values() for o in same):
+            found[Spot.of(operation)] = (*found.get(Spot.of(operation), ()), operation)
+        return found
 
     @functools.cached_property
     def memories(self) -> tuple[Allocation, ...]:
@@ -225,6 +235,13 @@ class WatchList:
             "followed": [following.zeros() for following in self.proofs.followings],
             "added": None if self.proofs.additions is None else self.proofs.additions.zeros(),
         }
+
+    def has_found(self, state: State) -> bool:
+        """Whether anything was found by a run that has left a state."""
+        counted = [*state["conflicts"], *(np.asarray(c) for kind in _COUNTED for c, _ in state[kind])]
+        counted += [*state["exceeded"], *(counts for counts, _ in state["followed"])]
+        counted += [] if state["added"] is None else [count for count, _ in state["added"].found]
+        return any(np.any(each) for each in counted)
 
     def _zeros_of_races(self) -> State:
         pairs, fields, count = len(self.pairs), len(Conflict._fields), jnp.zeros((), np.int64)

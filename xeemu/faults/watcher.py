@@ -14,7 +14,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from xeemu.emission import positions
 from xeemu.emission.bits import bits, bits_of
@@ -26,7 +25,7 @@ from xeemu.faults.batches import Batch, Kept, Record
 from xeemu.faults.faulty_lanes import Lane, linear_ids
 from xeemu.faults.following import Trail
 from xeemu.faults.proofs import Spot
-from xeemu.faults.races import CASES, Conflict, User
+from xeemu.faults.races import Conflict, Found, User
 from xeemu.faults.watch_list import Parted, State, WatchList
 from xeemu.knowledge.access_tree import Operation
 from xeemu.knowledge.analysis import Facts
@@ -264,17 +263,17 @@ class Watcher(Observer):
             if number not in alone:
                 other = pair[pair[0] == spot]
                 both = stores and other.place.op == "store"
-                case, example = self._judged(user, other, number, pair[0] == spot)
-                self._add(number, case, example, self._differs(event, old) if both else None)
-        before = [self._judged(user, spot, number, False)[0] for number in alone]
+                differs = functools.partial(self._differs, event, old) if both else None
+                self._add(number, user, self._read(user, other), pair[0] == spot, differs)
+        before = self._read(user, spot)
         self._stamp(user, spot)
-        for number, earlier in zip(alone, before, strict=True):
-            case, example = self._judged(user, spot, number, False)
+        for number in alone:
             differs = None
             if after is not None:
                 new = after.data.reshape(-1)[self._places(event)]
-                differs = self._differs(event, new) | ((earlier >= 0) & self._differs(event, old))
-            self._add(number, case, example, differs)
+                earlier = self._judge(user, before, number)
+                differs = functools.partial(self._differs_from_either, event, new, old, earlier)
+            self._add(number, user, self._read(user, spot), False, differs)
 
     def _user(self, event: Event, spot: Spot) -> User:
         memory = self.watch.memories.index(spot.place.memory)
@@ -305,28 +304,34 @@ class Watcher(Observer):
         kind = "shared" if number in self._found["shared"] else "own"
         self._found = {**self._found, kind: {**self._found[kind], number: list(stamps)}}
 
-    def _judged(self, user: User, other: Spot, number: int, turned: bool) -> tuple[jax.Array, Conflict]:
-        """The conflicts of an access with those of a spot, as a part of a pair, see `races.judged`."""
-        layout, reach = self.watch.layouts[other.place.memory], self.watch.proofs.races[self.watch.pairs[number]]
-        lanes = self.chunk.geometry.sub_group_size
-        read = [stamp[user.place] for stamp in self._stamps(other)]
-        return races.judged(user, read, layout, reach, lanes, turned)
+    def _read(self, user: User, other: Spot) -> list[jax.Array]:
+        """`[G, n]` stamps of the earlier users of each lane's element at a spot."""
+        return [stamp[user.place] for stamp in self._stamps(other)]
 
-    def _add(self, number: int, case: jax.Array, example: Conflict, differs: jax.Array | None) -> None:
-        """Adds the conflicts of an access to those of a pair, and keeps the first of each case as an example."""
-        different = (case >= 0) if differs is None else (case >= 0) & differs
+    def _judge(self, user: User, read: Sequence[jax.Array], number: int) -> jax.Array:
+        """The cases of an access as a part of a pair by its number, see `races.judged`."""
+        pair = self.watch.pairs[number]
+        layout, reach = self.watch.layouts[pair[0].place.memory], self.watch.proofs.races[pair]
+        return races.judged(user, read, layout, reach, self.chunk.geometry.sub_group_size)
 
-        def add(found: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
-            counts, differing, kept = found
-            hits = jnp.stack([(case == c).reshape(-1) for c in range(CASES)])
-            at = jnp.argmax(hits, axis=1)
-            seen = jnp.stack([field.reshape(-1)[at] for field in example], axis=1)
-            new = (counts == 0) & hits.any(1)
-            return counts + hits.sum(1), differing + different.sum(), jnp.where(new[:, None], seen, kept)
+    def _add(
+        self,
+        number: int,
+        user: User,
+        read: Sequence[jax.Array],
+        turned: bool,
+        differs: Callable[[], jax.Array] | None,
+    ) -> None:
+        """Adds the conflicts of an access to those of a pair."""
+        layout, lanes = self.watch.layouts[self.watch.pairs[number][0].place.memory], self.chunk.geometry.sub_group_size
+        case = self._judge(user, read, number)
 
-        before = tuple(self._found[kind][number] for kind in ("conflicts", "differing", "examples"))
-        after = lax.cond((case >= 0).any(), add, lambda found: found, before)
-        for kind, array in zip(("conflicts", "differing", "examples"), after, strict=True):
+        def example(at: jax.Array) -> Conflict:
+            return races.conflicting(user.at(at), [r.reshape(-1)[at] for r in read], layout, lanes, turned)
+
+        before = Found(*(self._found[kind][number] for kind in Found._fields))
+        found = races.added(before, case, differs or (lambda: case >= 0), example)
+        for kind, array in found._asdict().items():
             self._put(kind, number, array)
 
     # Races, in batches.
@@ -379,6 +384,12 @@ class Watcher(Observer):
         """`[G, n]` whether the value that a lane stores differs in its bits from those contents of memory."""
         assert contents is not None
         return self._stored(event, contents.dtype) != bits(contents)
+
+    def _differs_from_either(
+        self, event: Event, new: jax.Array, old: jax.Array | None, earlier: jax.Array
+    ) -> jax.Array:
+        """`[G, n]` the same of what is there now, or before where that is an earlier conflict's."""
+        return self._differs(event, new) | ((earlier >= 0) & self._differs(event, old))
 
     def _stored(self, event: Event, dtype: np.dtype) -> jax.Array:
         """`[G, n]` bits of what lanes store to a memory of a dtype."""

@@ -13,10 +13,14 @@ from xeemu.launching import capacity, thread_partition, working_set
 from xeemu.launching.arguments import device_of
 from xeemu.launching.options import MOST_KEPT
 from xeemu.launching.preparation import Prepared, Watch
+from xeemu.launching.recompiling import Recompiled
 from xeemu.launching.threads import Threaded
 from xeemu.planning import effort
 
 _MOST_ATTEMPTS = 4  # One or two do; what does not grow with the chunk is little.
+# Work-items of a chunk whose operations threads had better not share: they would wait for each other for longer than
+# one of them computes (2-core EPYC: the check of a loop over 1024 work-items took 0.3 s alone and 0.4 to 0.7 s by two).
+_FEW_LANES = 1 << 14
 
 _SMALLER = "Launch a part of the work at a time, on the part of the arrays that it needs"
 _DONATE = f"{_SMALLER}; donate=True lets results take the place of arguments that may be lost"
@@ -188,18 +192,23 @@ class Watched:
         # Counts pass 2^31; and it is a computation of its own, whatever else is traced.
         with jax.enable_x64(True), jax.core.eval_context(), capacity.Refusing():
             self._check(arguments)
-            outputs, state = self._measured.function(*arguments)
+            outputs, state = self._function(*arguments)
         return [np.asarray(output) for output in outputs], jax.tree.map(np.asarray, state)
 
     def _check(self, given: Sequence[Any]) -> None:
         """Refuses a run that cannot fit: first what is known from shapes, then with what the observers keep."""
         device, absent_bytes = device_of(given), capacity.absent_bytes(given)
         capacity.check(self.prepared.need(absent_bytes), device, _SMALLER)
-        working_bytes = self._measured.working_bytes(given, self.prepared.results_bytes)
+        working_bytes = self._function.working_bytes(given, self.prepared.results_bytes)
         capacity.check(self.prepared.need(absent_bytes, working_bytes), device, _SMALLER)
 
+    @property
+    def is_long(self) -> bool:
+        """Whether it runs for longer than it takes to compile, as is thought or was seen."""
+        return self._function.is_long
+
     @functools.cached_property
-    def _measured(self) -> capacity.Measured:
+    def _function(self) -> Recompiled:
         prepared = self.prepared
         count = len(prepared.program.body.inputs)
         short = effort.is_short(prepared.program, prepared.cut.groups, prepared.options.target)
@@ -208,4 +217,6 @@ class Watched:
             outputs, state = prepared.watched(arguments[:count], self.watch, self.zeros(*arguments[count:]))
             return outputs if self.outputs else [], state
 
-        return capacity.Measured(compiling.compiled(carried_out, compiling.effort(little=short), ()))
+        lanes = prepared.cut.chunk * prepared.program.geometry.items
+        alone = compiling.single({}) if lanes <= _FEW_LANES else {}
+        return Recompiled(carried_out, short, alone)
