@@ -16,9 +16,10 @@ from jax import lax
 
 import xeemu as xe
 from xeemu import kernels
-from xeemu.cost import batch, census, costing, costs, counting, sampling, slicing
+from xeemu.cost import batch, census, costing, costs, counting, sampling
 from xeemu.devices.lanes import _network
 from xeemu.knowledge import symbolic_execution
+from xeemu.launching import apart
 from xeemu.launching.arguments import Description, scalars
 from xeemu.launching.options import Options
 from xeemu.launching.preparation import prepare, prepare_alone
@@ -680,14 +681,32 @@ def test_what_passes_make_much_shorter_is_launched_and_counted_without_what_no_a
     found = _counts(bins_in_a_loop, xe.NDRange(2048, 128), arguments, {})[2]
     outputs, _ = xe.profile(bins_in_a_loop, xe.NDRange(2048, 128))(*arguments)
     np.testing.assert_array_equal(outputs, xe.launch(bins_in_a_loop, xe.NDRange(2048, 128))(*arguments))
-    monkeypatch.setattr(slicing, "is_shorter_apart", lambda *_: False)
+    monkeypatch.setattr(apart, "of_observer", lambda *_: None)
     assert "scatter" in _compiled(_counted(bins_in_a_loop))
     assert found.figures == _counts(bins_in_a_loop, xe.NDRange(2048, 128), arguments, {})[2].figures
 
 
-@pytest.mark.parametrize("kernel", [looked_up, looked_up_locally, added_up], ids=lambda kernel: kernel.name)
-def test_what_passes_leave_alone_is_counted_as_it_is_launched(kernel):
-    assert _counted(kernel)._watched.outputs
+@xe.kernel(sub_group_size=32)
+def chased(wg, data, where, out):
+    """Of which addresses are the most."""
+    return out.at[wg.global_id()].set(data[where[where[where[wg.global_id()]]]])
+
+
+@xe.kernel(sub_group_size=32)
+def compacted(wg, data, where, out):
+    """Of which a scan over the group is the most, and addresses need it."""
+    kept = where[wg.global_id()] > 1000
+    place = wg.exclusive_scan(kept.astype(jnp.int32), "add")
+    return out.at[wg.group_id(0) * wg.size + place].set(data[wg.global_id()], where=kept)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "beside"),
+    [(looked_up, True), (looked_up_locally, True), (added_up, True), (chased, False), (compacted, False)],
+    ids=lambda case: getattr(case, "name", None),
+)
+def test_counts_are_taken_beside_a_launch_where_that_takes_less(kernel, beside):
+    assert _counted(kernel)._watched.outputs != beside
 
 
 def _counted(kernel):

@@ -122,7 +122,7 @@ def test_what_was_wrong_is_watched_at_once_the_next_time(screened):
     check = xe.check(scattered, ND_RANGE)
     check(with_(RIGHT, 7, ITEMS), X, OUT)
     assert not check(RIGHT, X, OUT)[1]
-    assert screened == [None, None]
+    assert screened == [None]
 
 
 def test_what_is_known_to_be_stored_twice_is_watched_at_once(screened, monkeypatch):
@@ -139,3 +139,42 @@ def test_what_is_known_to_be_stored_twice_is_watched_at_once(screened, monkeypat
     _, found = xe.check(filled, ND_RANGE)(RIGHT, X, OUT)
     assert {finding.kind for finding in found} == {"data-race"}
     assert screened == [None]
+
+
+@xe.kernel
+def looked_up(wg, places, x, out):
+    i = wg.global_id()
+    return out.at[i].set(x[places[i]])
+
+
+@xe.kernel
+def compacted(wg, places, x, out):
+    """Of which a scan over the group is the most, and addresses need it."""
+    i = wg.global_id()
+    kept = places[i] % 2 == 0
+    place = wg.exclusive_scan(kept.astype(jnp.int32), "add")
+    return out.at[wg.group_id() * wg.size + place].set(x[i], where=kept)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "beside"),
+    [(looked_up, True), (scattered, True), (scattered_locally, True), (synchronised, False), (compacted, False)],
+    ids=lambda case: getattr(case, "name", None),
+)
+def test_what_little_is_looked_at_for_is_screened_beside_a_launch(kernel, beside, monkeypatch):
+    watched = []
+
+    def noted(self, given, more):
+        watched.append(self._watched.outputs)
+        return run(self, given, more)
+
+    run = Screened.run
+    monkeypatch.setattr(effort, "is_short", lambda *_: False)
+    monkeypatch.setattr(Screened, "run", noted)
+    checking._checked.cache_clear()
+    given = (IN_GROUPS if kernel is scattered_locally else RIGHT), X, OUT
+    outputs, findings = xe.check(kernel, ND_RANGE)(*given)
+    checking._checked.cache_clear()
+    assert watched == [not beside]
+    assert not findings
+    np.testing.assert_array_equal(outputs, xe.launch(kernel, ND_RANGE)(*given))

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from xeemu.cost import census, counting, registers, sampling, slicing
+from xeemu.cost import census, counting, registers, sampling
 from xeemu.cost.census import Census
 from xeemu.cost.counting import Counting, Ledger
 from xeemu.cost.report import Report
@@ -19,7 +19,7 @@ from xeemu.knowledge import symbolic_execution
 from xeemu.language import public
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
-from xeemu.launching import calling, executables, unwritten
+from xeemu.launching import apart, calling, executables, unwritten
 from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
     SHAPED,
@@ -163,15 +163,12 @@ class Counted:
 
     @functools.cached_property
     def _watched(self) -> Watched:
-        """What counts: as the kernel runs, or apart from a launch where the passes make that so much shorter."""
-        prepared, observer = self.prepared, functools.partial(Counting, self.ledger)
-        launched = prepared.unwatched.analysed.task.program
-        alone = slicing.of_counts(self.ledger.census, prepared.facts)
-        if self.ledger.sample is not None or not slicing.is_shorter_apart(alone, prepared.program, launched):
-            return Watched(prepared, observer, self.ledger.zeros)
-        if not slicing.has_memories(alone):
-            prepared = prepared.without_memories
-        return Watched(prepared, observer, self.ledger.zeros, outputs=False)
+        """What counts: as the kernel runs, or beside a launch where that takes less."""
+        taken, observer = self.ledger.census, functools.partial(Counting, self.ledger)
+        keys = {*taken.left, *taken.untallied}
+        sampled = self.ledger.sample is not None
+        beside = None if sampled else apart.of_observer(self.prepared, keys, None in taken.active.values(), False)
+        return Watched(beside or self.prepared, observer, self.ledger.zeros, outputs=beside is None)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

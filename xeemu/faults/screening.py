@@ -25,8 +25,10 @@ from xeemu.faults.following import Following
 from xeemu.faults.proofs import Spot
 from xeemu.faults.watch_list import State, WatchList
 from xeemu.knowledge import addressing
-from xeemu.knowledge.access_tree import Operation
+from xeemu.knowledge.access_tree import Key, Operation
 from xeemu.knowledge.analysis import Facts
+from xeemu.language.linearity import Allocation
+from xeemu.launching import apart, executables
 from xeemu.launching.executables import Watched
 from xeemu.launching.preparation import Prepared
 
@@ -43,8 +45,7 @@ class Screened:
     def __init__(self, prepared: Prepared, watch: WatchList, outputs: bool = True):
         self._watch = watch
         self._doubtful = False
-        observer, state = functools.partial(Screening, watch), functools.partial(zeros, watch)
-        self._watched = Watched(prepared, observer, state, outputs)
+        self._prepared, self._outputs = prepared, outputs
 
     def run(self, given: Sequence[Any], more: Sequence[Any]) -> tuple[list[np.ndarray], State] | None:
         """The kernel's outputs, and the state in which nothing was found, see `WatchList.zeros`.
@@ -54,8 +55,21 @@ class Screened:
         if self._doubtful or not self._possible:
             return None
         outputs, state = self._watched.run(given, more)
-        self._doubtful = bool(state["doubt"])
-        return None if self._doubtful else (outputs, self._nothing)
+        self._doubtful = bool(state["doubt"]) or _stored_twice(state["stored"])
+        if self._doubtful:
+            return None
+        if self._outputs and not self._watched.outputs:
+            outputs = executables.executable(self._prepared.unwatched).run(given)
+        return outputs, self._nothing
+
+    @functools.cached_property
+    def _watched(self) -> Watched:
+        """What screens: the kernel as it runs, or beside a launch where that takes less."""
+        watch, beside = self._watch, None
+        if self._outputs and not watch.barriers:
+            beside = apart.of_observer(self._prepared, _looked_at(watch), False, any(map(_is_own, _kept(watch))))
+        observer, state = functools.partial(Screening, watch), functools.partial(zeros, watch)
+        return Watched(beside or self._prepared, observer, state, self._outputs and beside is None, short=False)
 
     @functools.cached_property
     def _possible(self) -> bool:
@@ -86,6 +100,33 @@ def _repeats(watch: WatchList) -> bool:
     return any(form is not None and np.unique(form.pattern).size < items for form in forms)
 
 
+def _looked_at(watch: WatchList) -> frozenset[Key]:
+    """The operations whose addresses or operands are looked at."""
+    proofs = watch.proofs
+    sources = (key for following in proofs.followings for key in following.sources)
+    kept = {
+        key
+        for key, (operation, *_) in proofs.operations.items()
+        if Spot.of(operation) in watch.spots
+        or (operation.place.memory in watch.initialised and initialisation.writes(operation))
+    }
+    return frozenset({*proofs.bounds, *proofs.blocks, *proofs.unwritten, *kept, *sources})
+
+
+def _kept(watch: WatchList) -> tuple[Allocation, ...]:
+    """The memories of whose elements something is kept."""
+    return (*watch.memories, *watch.initialised)
+
+
+def _is_own(memory: Allocation) -> bool:
+    return memory.space != "global"
+
+
+def _stored_twice(stored: Sequence[tuple[np.ndarray, np.ndarray]]) -> bool:
+    """Whether any memory has been stored to more often than it has elements that were, see `zeros`."""
+    return any(times != np.count_nonzero(elements) for elements, times in stored)
+
+
 def zeros(watch: WatchList, *present: jax.Array) -> State:
     """The state before the first chunk.
 
@@ -95,13 +136,14 @@ def zeros(watch: WatchList, *present: jax.Array) -> State:
 
     Keys:
       doubt: whether anything may be wrong.
-      stored: for each global memory of which stores are watched how often each element was stored to, int32.
+      stored: for each global memory of which stores are watched which elements have been stored to, bools, and an
+        int64, how many stores there were.
       present: for each memory of `present` which elements have been written by then.
     """
     remote = [memory for memory in watch.memories if memory.space == "global"]
     return {
         "doubt": jnp.zeros((), bool),
-        "stored": [jnp.zeros(memory.elements, np.int32) for memory in remote],
+        "stored": [(jnp.zeros(memory.elements, bool), jnp.zeros((), np.int64)) for memory in remote],
         "present": list(present),
     }
 
@@ -124,12 +166,14 @@ class Screening(Observer):
         local = [memory for memory in watch.memories if memory.space == "local"]
         self.state = {
             **state,
-            "own": [jnp.zeros(chunk.count * memory.elements, np.int32) for memory in local],
+            "own": [(jnp.zeros(chunk.count * memory.elements, bool), jnp.zeros((), np.int64)) for memory in local],
             "written": written.nothing(watch.initialised[len(watch.present) :], chunk),
         }
 
     def close(self) -> State:
         """The state for the next chunk."""
+        for elements, times in self.state["own"]:
+            self._doubt(elements.sum(dtype=np.int64) != times)
         return {kind: self.state[kind] for kind in ("doubt", "stored", "present")}
 
     def on_access(self, event: Event, chunk: EmittedChunk) -> None:
@@ -193,7 +237,7 @@ class Screening(Observer):
             self._doubt(mark.marked.reshape(mark.marked.shape[0], -1) & running[:, None])
 
     def _count(self, event: Event, operation: Operation) -> None:
-        """Counts who stores to each element, and doubts where it is more than one."""
+        """Counts the stores to a memory, and notes its elements: these are fewer where one was stored to twice."""
         memory, chunk = operation.place.memory, self.chunk
         kind = "stored" if memory.space == "global" else "own"
         alike = [other for other in self.watch.memories if (other.space == "global") == (kind == "stored")]
@@ -201,21 +245,20 @@ class Screening(Observer):
         places = jnp.broadcast_to(positions.places(event.buffer, event.address.index, event.lanes, chunk), shape)
         taken = jnp.broadcast_to(event.taken(self._items), shape)
         # By a scalar index all work-items of a group store to one element.
-        times = np.int32(1 if event.lanes.shape or self._items == 1 else 2)
-        before = self.state[kind][number]
-        target = jnp.where(taken, places, places.dtype.type(before.size)).reshape(-1)
-        after = before.at[target].add(times, mode="drop")
-        self._put(kind, number, after)
-        self._doubt(taken & (after[places] > 1))
+        each = np.int64(1 if event.lanes.shape or self._items == 1 else 2)
+        elements, times = self.state[kind][number]
+        target = jnp.where(taken, places, places.dtype.type(elements.size)).reshape(-1)
+        elements = elements.at[target].set(True, mode="drop", wrap_negative_indices=False)
+        self._put(kind, number, (elements, times + each * taken.sum(dtype=np.int64)))
 
     @property
     def _items(self) -> int:
         return self.chunk.geometry.items
 
-    def _put(self, kind: str, number: int, array: jax.Array) -> None:
-        arrays = list(self.state[kind])
-        arrays[number] = array
-        self.state = {**self.state, kind: arrays}
+    def _put(self, kind: str, number: int, entry: Any) -> None:
+        entries = list(self.state[kind])
+        entries[number] = entry
+        self.state = {**self.state, kind: entries}
 
 
 def _array(value: Emitted, chunk: EmittedChunk) -> jax.Array:

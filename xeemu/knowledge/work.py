@@ -5,11 +5,13 @@ import math
 from xeemu.devices.target import Threads
 from xeemu.ir import control, ops
 from xeemu.ir.program import Op, Region
+from xeemu.ir.table import Kind
 from xeemu.knowledge import addressing
 from xeemu.knowledge.analysis import Facts
 
 # Of a loop that tests a predicate, whose number nobody knows.
 _USUAL_ITERATIONS = 32
+_PASSES = frozenset((Kind.ACCESS, Kind.REDUCTION, Kind.SCAN, Kind.SORT, Kind.CONTRACTION, Kind.COLLECTIVE))
 
 
 def operations(body: Region) -> int:
@@ -17,9 +19,12 @@ def operations(body: Region) -> int:
     return sum(_iterations(op) * sum(map(operations, op.regions)) or 1 for op in body.ops)
 
 
-def accesses(body: Region) -> int:
-    """How many memory operations a work-item carries out in a (sub)program, of branches all."""
-    return sum(_iterations(op) * sum(map(accesses, op.regions)) or int(op.name in ops.ACCESSES) for op in body.ops)
+def passes(body: Region) -> int:
+    """How many operations of a (sub)program are passes of their own, as a work-item carries them out, of branches all.
+
+    Accesses to memory, and what combines the values of many elements; the compiler joins others with these.
+    """
+    return sum(_iterations(op) * sum(map(passes, op.regions)) or int(ops.of(op).kind in _PASSES) for op in body.ops)
 
 
 def of_body(facts: Facts, figures: Threads, looped: bool = False) -> int:

@@ -15,7 +15,6 @@ from xeemu.launching.options import MOST_KEPT
 from xeemu.launching.preparation import Prepared, Watch
 from xeemu.launching.recompiling import Recompiled
 from xeemu.launching.threads import Threaded
-from xeemu.planning import effort
 
 _MOST_ATTEMPTS = 4  # One or two do; what does not grow with the chunk is little.
 # Work-items of a chunk whose operations threads had better not share: they would wait for each other for longer than
@@ -171,12 +170,14 @@ class Watched:
       watch: makes the observer of a chunk.
       zeros: makes the state before the first chunk, of what else a run is given.
       outputs: whether a run gives the arrays that the kernel returns; else it computes what the state needs alone.
+      short: whether its runs are short, see `recompiling`; None if nobody knows, and they are as they are estimated.
     """
 
     prepared: Prepared
     watch: Watch
     zeros: Callable[..., Any]
     outputs: bool = True
+    short: bool | None = None
 
     def run(self, given: Sequence[Any], more: Sequence[Any] = ()) -> tuple[list[np.ndarray], Any]:
         """The arrays that the kernel returns, of a launch's arguments as they were given; and the state in the end.
@@ -211,7 +212,7 @@ class Watched:
     def _function(self) -> Recompiled:
         prepared = self.prepared
         count = len(prepared.program.body.inputs)
-        short = effort.is_short(prepared.program, prepared.cut.groups, prepared.options.target)
+        short = prepared.is_short if self.short is None else self.short
 
         def carried_out(*arguments: Any) -> tuple[list[jax.Array], Any]:
             outputs, state = prepared.watched(arguments[:count], self.watch, self.zeros(*arguments[count:]))

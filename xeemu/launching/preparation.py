@@ -101,6 +101,11 @@ class Prepared:
         return dataclasses.replace(self, chosen=chunking.without_memories(self.analysed, self.options))
 
     @property
+    def is_short(self) -> bool:
+        """Whether somebody who watches it waits for the compiler rather than for the run."""
+        return effort.is_short(self.program, self.cut.groups, self.options.target)
+
+    @property
     def unwatched(self) -> "Prepared":
         """The same where it has turned out that nothing is left to watch."""
         return self.launched or self
