@@ -138,12 +138,14 @@ class Execution:
       element: int64 `[L, P]` row-major number of the element, also where none takes part.
       active: bool `[L, P]` which elements take part.
       scalar: it is a load whose index is one for all, and that all work-items carry out.
+      alike: it is at a place that no id of a work-item is in, and all work-items carry it out.
       copy: the counters of the unrolled loops around it, each of whose iterations has an instruction of its own.
     """
 
     element: np.ndarray
     active: np.ndarray
     scalar: bool
+    alike: bool
     copy: tuple[int, ...]
 
 
@@ -220,6 +222,7 @@ def _execution(access: Access, names: Names, active: np.ndarray, divergent: bool
         element,
         inside & active[:, None],
         scalar and access.op == "load" and access.space != "private",
+        not divergent and all(np.ndim(component) < 2 or len(component) == 1 for component in components),
         names["unrolled"],
     )
 

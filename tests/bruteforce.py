@@ -2,7 +2,8 @@
 
 Of the documented machine alone: requests of `request_lanes` lanes; 16 banks of 4 bytes, in which lanes that load one
 word share a pass and all others take turns; lines that are moved whole, and sectors where a device has them. Private
-elements that lie side by side in all executions are vectors of up to 16 bytes, but of atomic operations.
+elements that lie side by side in all executions are vectors of up to 16 bytes, but of atomic operations. Where all
+work-items load the same words, of a place that no work-item's id is in, a sub-group loads them, a lane each.
 
 Axis legend: L work-items of a work-group, P private elements, I instructions of sub-groups, S their lanes.
 """
@@ -42,25 +43,44 @@ def figures(program: Program, access: Access, executions: Sequence[Execution], d
     total = dict.fromkeys(names, 0)
     for copy in {e.copy: None for e in executions}:
         own = [e for e in executions if e.copy == copy]
-        width = vector_width(access, own)
+        width = vector_width(access, own, _shared_words(access, own, device))
         for first in range(0, len(own), _TOGETHER):
             part = own[first : first + _TOGETHER]
             times = -(-part[0].element.shape[0] // program.sub_group_size) if part[0].scalar else 1
-            for instructions in _instructions(program, access, part, width):
+            shared = _shared_words(access, part, device) > 1 and width > 1
+            for instructions in (_of_sub_groups if shared else _instructions)(program, access, part, width):
                 for name, number in _counted(access, instructions, device).items():
                     total[name] += times * number
     return total
 
 
-def vector_width(access: Access, executions: Sequence[Execution]) -> int:
+def vector_width(access: Access, executions: Sequence[Execution], shared_words: int = 1) -> int:
     """How many elements of a work-item lie side by side in all executions and work-items."""
     itemsize = np.dtype(access.dtype).itemsize
     if access.space == "private" or access.kind == "atomic":
         return 1
-    width = max(1, _WIDEST_BYTES // itemsize)
+    width = max(1, _WIDEST_BYTES // itemsize, shared_words)
     while width > 1 and not (access.private % width == 0 and all(_side_by_side(e, width) for e in executions)):
         width //= 2
     return width
+
+
+def _shared_words(access: Access, executions: Sequence[Execution], device: xe.Device) -> int:
+    """Words that a request loads for a whole sub-group; 1 where it does not."""
+    words = access.space != "private" and access.op == "load" and np.dtype(access.dtype).itemsize == 4
+    alike = access.mask is None and all(e.alike for e in executions)
+    return device.shared_load_words or 1 if words and alike else 1
+
+
+def _of_sub_groups(
+    program: Program, access: Access, executions: Sequence[Execution], width: int
+) -> Iterator[Instructions]:
+    """Loads by a sub-group, whose lanes have an element each, those of its first work-item."""
+    element, active = (
+        np.stack(part)[:, :: program.sub_group_size].reshape(-1, width)
+        for part in ([e.element for e in executions], [e.active for e in executions])
+    )
+    yield Instructions(element * 4, active, 4)
 
 
 def _side_by_side(execution: Execution, width: int) -> bool:

@@ -155,6 +155,24 @@ def test_a_sub_group_waits_for_the_loads_that_are_under_way_together(kernel, loa
     assert waited(kernel, loads) == pytest.approx(rounds, rel=1e-6)
 
 
+@xe.kernel(sub_group_size=32)
+def growing(wg, x, out, *, loads):
+    """As many loads as the outer counter says, which doubles; none in its first iteration."""
+    i = wg.global_id()
+
+    def doubled(state):
+        k, total = state
+        return k * 2, lax.fori_loop(1, k, lambda j, t: t + x[i + j * STEP], total)
+
+    start = jnp.int32(1), jnp.zeros(wg.size, jnp.float32)
+    return out.at[i].set(lax.while_loop(lambda state: state[0] < loads, doubled, start)[1])
+
+
+def test_a_loop_that_is_empty_at_first_is_waited_for():
+    """For one and three loads, in loops whose number of iterations is not constant."""
+    assert waited(growing, 8) == pytest.approx(4, rel=1e-6)
+
+
 def test_each_iteration_of_a_loop_that_is_not_unrolled_waits():
     assert [waited(looped, n, longest_unrolled_loop=12) for n in (12, 16)] == pytest.approx([3, 16], rel=1e-6)
 

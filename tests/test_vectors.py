@@ -3,6 +3,7 @@
 import functools
 import math
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -108,6 +109,44 @@ def test_vectors_whose_begin_shows_in_their_addresses_are_counted_alike_before_a
     names = ("requests", "lines", "sectors", "bytes_used", "lanes")
     assert [getattr(before, n) for n in names] == [getattr(after, n) for n in names]
     assert before.requests == 4 * 4
+
+
+# --- Words that all work-items load ---
+
+
+@xe.kernel(sub_group_size=32)
+def row_sums(wg, table, out, *, words, own=False, local=False, masked=False):
+    """Sums of the first words of a row, of one for all work-items or of each one's own."""
+    lid, i = wg.local_id(), wg.global_id()
+    row = lid[:, None] if own else wg.group_id()
+    if local:
+        table = wg.barrier(wg.local(table.shape, table.dtype).at[lid, 0].set(1))
+    where = (lid >= 0)[:, None] & (table.shape[0] > 0) & (i[:, None] != 3) if masked else None
+    return out.at[i].set(table.load((row, jnp.arange(words)[None]), where=where).sum(-1))
+
+
+@pytest.mark.parametrize(
+    ("options", "requests"),
+    [
+        ({"words": 16}, 2),
+        ({"words": 12}, 3),
+        ({"words": 16, "local": True}, 2),
+        # In vectors of four by 16 work-items, by 32 on an H200.
+        ({"words": 16, "own": True}, 8),
+        ({"words": 16, "masked": True}, 8),
+        ({"words": 16, "dtype": "float16"}, 4),
+        ({"words": 16, "device": "h200"}, 4),
+    ],
+)
+def test_a_sub_group_loads_words_that_all_its_work_items_load_a_lane_each(options, requests):
+    """And in one pass: eight words lie in eight banks."""
+    options = dict(options)
+    device, dtype = options.pop("device", "max1550"), np.dtype(options.pop("dtype", "float32"))
+    shapes = jax.ShapeDtypeStruct((64, 32), dtype), jax.ShapeDtypeStruct((256,), dtype)
+    report = xe.estimate(row_sums, xe.NDRange(256, 64), device=device)(*shapes, **options)
+    load = next(site for site in report.sites if site.op == "load")
+    assert load.requests == 8 * requests
+    assert not options.get("local") or load.passes == load.requests
 
 
 # --- Vectors of which only some elements take part: `[64, 4]` places of a store, and which of them it is to ---

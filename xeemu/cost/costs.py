@@ -131,7 +131,8 @@ class Meter:
         geometry: Geometry,
     ) -> "Meter":
         """The meter of an access that is made up of these vectors, of these of its elements."""
-        layout = requests.layout(operation.access.shape, chosen, geometry, vector.width)
+        made = requests.shared_layout if vector.shared else requests.layout
+        layout = made(operation.access.shape, chosen, geometry, vector.width)
         return cls(operation, device, geometry, chosen, layout, vector.aligned)
 
     @property

@@ -13,6 +13,7 @@ import numpy as np
 
 from xeemu.cost import amounts, multiplicity, requests, vectors
 from xeemu.cost.costs import FIGURES, Meter
+from xeemu.cost.requests import WIDEST_BYTES
 from xeemu.cost.vectors import Vector
 from xeemu.devices.device import Device
 from xeemu.knowledge import budget, expressions, periodicity, presence, symbolic_addresses
@@ -26,6 +27,7 @@ from xeemu.language.linearity import Allocation
 # Lanes of an access that are looked at together; those that are looked at with a unit of effort.
 _MOST_LANES = 1 << 22
 _LOOKED_AT = 1 << 5
+_WORD_BYTES = 4
 # Conditions on no more values are looked at one by one; else boxes of executions are divided at where they change.
 _FEW_VALUES = 1 << 13
 
@@ -150,13 +152,26 @@ class Counter:
         # ESIMD headers give each of them a vector size of 1.
         if memory.space == "private" or operation.place.op == "atomic" or private == 1:
             return Vector(1, True)
-        shape, most = operation.access.shape, vectors.widest(private, memory.dtype.itemsize)
+        shape, shared = operation.access.shape, self._is_shared(operations, rank)
+        limit = _WORD_BYTES * (self.device.shared_load_words or 0) if shared else WIDEST_BYTES
+        most = vectors.widest(private, memory.dtype.itemsize, limit)
         indices = [o.linear_index for o in operations]
-        seen = vectors.common([vectors.of_access(index, shape, rank, memory.dtype.itemsize) for index in indices])
-        if seen.width == most or not all(index.known for index in indices):
-            return seen
-        widths = [self._width(o, index, most) for o, index in zip(operations, indices, strict=True)]
-        return Vector(min(widths), False) if min(widths) > seen.width else seen
+        seen = vectors.common([vectors.of_access(index, shape, rank, most) for index in indices])
+        if seen.width < most and all(index.known for index in indices):
+            widths = [self._width(o, index, most) for o, index in zip(operations, indices, strict=True)]
+            seen = Vector(min(widths), False) if min(widths) > seen.width else seen
+        return Vector(seen.width, True, True) if shared and seen.width > 1 else seen
+
+    def _is_shared(self, operations: Sequence[Operation], rank: int) -> bool:
+        """Whether a load of words is known to be of the same elements by all work-items, which all make it."""
+        return self.device.shared_load_words is not None and all(
+            o.place.op == "load"
+            and o.place.memory.dtype.itemsize == _WORD_BYTES
+            and o.mask is None
+            and o.node.region(o.key[1]) is None
+            and vectors.is_shared(o.linear_index, rank)
+            for o in operations
+        )
 
     def _width(self, operation: Operation, index: Expression, most: int) -> int:
         """How many elements of a work-item lie side by side, at most so many; 1 if it takes too much to tell."""

@@ -75,21 +75,21 @@ def of_memory(
     return Footprint(min(moved_bytes / groups, whole), min(moved_bytes, whole), is_most=True)
 
 
-def of_consecutive(operations: Sequence[Operation], taken: Census, groups: int, piece_bytes: int) -> float | None:
-    """Bytes that a work-group adds to what neighbours touch of one memory: of all their pieces, its part; where these
+def of_consecutive(operations: Sequence[Operation], taken: Census, groups: int, granule_bytes: int) -> float | None:
+    """Bytes that a work-group adds to what neighbours touch of one memory: of all their granules, its part; where these
     are too many to count, of all between the least and the greatest address. None if that is not known.
 
     Args:
       operations: the accesses to the memory.
       taken: the census that they are from.
       groups: how many work-groups at most, those in the middle of the launch, which start one after the other.
-      piece_bytes: size of the pieces that are moved together.
+      granule_bytes: size of the granules that are moved together.
     """
-    return _added(tuple(operations), taken, groups, piece_bytes)
+    return _added(tuple(operations), taken, groups, granule_bytes)
 
 
 @functools.lru_cache(maxsize=_MOST_KEPT)
-def _added(operations: tuple[Operation, ...], taken: Census, groups: int, piece_bytes: int) -> float | None:
+def _added(operations: tuple[Operation, ...], taken: Census, groups: int, granule_bytes: int) -> float | None:
     boxes = [box for operation in operations for box in operation.node.boxes]
     if not boxes or not all(o.linear_index.known and o.node.certain for o in operations):
         return None
@@ -100,21 +100,23 @@ def _added(operations: tuple[Operation, ...], taken: Census, groups: int, piece_
     ends = [end for each in inside if each.node.boxes for end in _ends(each, each.linear_index)]
     low, high = min(low for low, _ in ends), max(high for _, high in ends)
     bytes_ = size * max(0, min(high, elements - 1) - max(low, 0) + 1)
-    pieces = _pieces(inside, taken, piece_bytes)
-    if pieces is not None:
-        bytes_ = min(bytes_, pieces * piece_bytes)
+    granules = _granules(inside, taken, granule_bytes)
+    if granules is not None:
+        bytes_ = min(bytes_, granules * granule_bytes)
     return bytes_ / math.prod(last - first + 1 for first, last in chosen.values())
 
 
-def at_once(operations: Sequence[Operation], taken: Census, groups: int, piece_bytes: int) -> Mapping[Node | None, int]:
-    """Pieces that some work-groups touch of one memory at a time, each in the middle of its loops: those of each
+def at_once(
+    operations: Sequence[Operation], taken: Census, groups: int, granule_bytes: int
+) -> Mapping[Node | None, int]:
+    """Granules that some work-groups touch of one memory at a time, each in the middle of its loops: those of each
     outermost loop, and of accesses in none. Without those that are not known, or too many to count.
 
     Args:
       operations: the accesses to the memory.
       taken: the census that they are from.
       groups: how many work-groups at most, those in the middle of the launch.
-      piece_bytes: size of the pieces.
+      granule_bytes: size of the granules.
     """
     loops: dict[Node | None, list[Operation]] = {}
     for operation in operations:
@@ -128,7 +130,7 @@ def at_once(operations: Sequence[Operation], taken: Census, groups: int, piece_b
     found = {}
     for loop, each in loops.items():
         now = [_in_the_middle(_of_groups(operation, chosen), axes) for operation in each]
-        found[loop] = _pieces(now, taken, piece_bytes) or 0
+        found[loop] = _granules(now, taken, granule_bytes) or 0
     return found
 
 
@@ -148,8 +150,8 @@ def _of_groups(operation: Operation, chosen: Mapping[Axis, tuple[int, int]]) -> 
     return dataclasses.replace(operation, node=node)
 
 
-def _pieces(operations: Sequence[Operation], taken: Census, piece_bytes: int) -> int | None:
-    """Different pieces of a memory that some operations touch; None where a mask is not known, or they are too many."""
+def _granules(operations: Sequence[Operation], taken: Census, granule_bytes: int) -> int | None:
+    """Different granules that some operations touch; None where a mask is not known, or they are too many."""
     masks = [symbolic_addresses.lane_mask(operation, taken.tree) for operation in operations]
     points = sum(
         math.prod(operation.access.shape) * _points(box, box)
@@ -166,8 +168,8 @@ def _pieces(operations: Sequence[Operation], taken: Census, piece_bytes: int) ->
         ]
     except TooLarge:
         return None
-    per_piece = max(1, piece_bytes // operations[0].place.memory.dtype.itemsize)
-    return _different([each // per_piece for each in found]) if found else 0
+    per_granule = max(1, granule_bytes // operations[0].place.memory.dtype.itemsize)
+    return _different([each // per_granule for each in found]) if found else 0
 
 
 def _middle(box: Box, axes: Sequence[Axis], groups: int) -> dict[Axis, tuple[int, int]]:

@@ -153,7 +153,8 @@ class _Walk:
             given = control.given(op, [_depth(value, depths) for value in op.used], 0)
             return self._body(step, stretch, dict(zip(step.body.taken, given, strict=True)))
         for inner in steps:
-            if isinstance(inner, Node) and inner.facts not in self._walked:
+            # An iteration after the first may do what that one does not, as go through a loop that is empty there.
+            if isinstance(inner, Node) and any(node.facts not in self._walked for node in inner.nodes()):
                 self.straight(inner, stretch)
         if any(map(_ends, steps)):
             stretch.before += 1

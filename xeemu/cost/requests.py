@@ -5,7 +5,7 @@ that a lane accesses at once.
 
 Sub-groups are consecutive work-items by linear id, the last one may be partial. Private elements that lie side by side
 form one access of up to 16 bytes, others take an instruction each. A load by a scalar index is one request of one lane
-for each sub-group.
+for each sub-group. So is one of words that all work-items load, where compilers see that, with a lane for each of them.
 """
 
 import dataclasses
@@ -83,3 +83,10 @@ def layout(shape: tuple[int, ...], chosen: np.ndarray, geometry: Geometry, width
     padded[:items] = vectors
     rows = padded.reshape(-1, lanes, *vectors.shape[1:]).swapaxes(1, 2).reshape(-1, lanes, width)
     return Layout(rows[(rows >= 0).any((-2, -1))], 1)
+
+
+def shared_layout(shape: tuple[int, ...], chosen: np.ndarray, geometry: Geometry, width: int) -> Layout:
+    """The same of loads that all work-items make, of the same elements: of `width` at once, a lane for each."""
+    whole = layout(shape, chosen, geometry, width).slot
+    rows = whole[np.arange(len(whole)), (whole[..., 0] >= 0).argmax(1)]
+    return Layout(rows[..., None], 1)

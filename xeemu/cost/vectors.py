@@ -17,10 +17,12 @@ class Vector(NamedTuple):
     Attributes:
       width: elements of a vector; 1 where there are none.
       aligned: whether each is known to begin at a multiple of its size. If not, that shows as the kernel runs.
+      shared: whether a vector is loaded for a whole sub-group, an element by each lane.
     """
 
     width: int
     aligned: bool
+    shared: bool = False
 
 
 class _Split(NamedTuple):
@@ -48,14 +50,14 @@ class _Split(NamedTuple):
         return math.gcd(self.multiple, int(np.gcd.reduce(np.abs(self.known), axis=None, initial=0)))
 
 
-def of_access(index: Expression, shape: tuple[int, ...], rank: int, itemsize: int) -> Vector:
+def of_access(index: Expression, shape: tuple[int, ...], rank: int, most: int) -> Vector:
     """The vectors of an access. Which elements take part does not matter here: see `costs.Meter`.
 
     Args:
       index: the linear index of its elements.
       shape: the work-items' axes and the private ones.
       rank: number of the former.
-      itemsize: bytes of an element.
+      most: elements of a vector at most.
     """
     private = math.prod(shape[rank:])
     if not shape or private == 1:
@@ -67,9 +69,14 @@ def of_access(index: Expression, shape: tuple[int, ...], rank: int, itemsize: in
     offsets = known - known[:, :1]
     if (offsets != offsets[:1]).any():
         return Vector(1, True)
-    width = side_by_side(offsets[:1], widest(private, itemsize))
+    width = side_by_side(offsets[:1], most)
     starts = np.gcd.reduce(np.abs(known[:, ::width]), axis=None, initial=split.multiple)
     return Vector(width, bool(starts % width == 0))
+
+
+def is_shared(index: Expression, rank: int) -> bool:
+    """Whether all work-items are known to access the same elements, of so many axes of work-items."""
+    return not index.shape or not any(axis < rank for axis in _of(index).varies)
 
 
 def common(found: Sequence[Vector]) -> Vector:
@@ -78,9 +85,9 @@ def common(found: Sequence[Vector]) -> Vector:
     return Vector(width, width == 1 or all(vector.aligned and vector.width == width for vector in found))
 
 
-def widest(private: int, itemsize: int) -> int:
+def widest(private: int, itemsize: int, most_bytes: int = WIDEST_BYTES) -> int:
     """The most elements of a vector: of so many private elements there are only whole ones."""
-    return math.gcd(private, max(1, WIDEST_BYTES // itemsize))
+    return math.gcd(private, max(1, most_bytes // itemsize))
 
 
 def side_by_side(elements: np.ndarray, most: int) -> int:

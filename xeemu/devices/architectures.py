@@ -73,6 +73,11 @@ _ANY_INTEL_GPU = (
     *figures("H", f"{NEO[1]}, ftrSupportsInteger64BitAtomics", atomic64=True),
     *figures("H", f"{NEO[1]}, cl_khr_fp16", fp16=True),
     *figures(
+        "H",
+        "IGC: MemOpt merges uniform loads up to 32 bytes, of which emitVectorLoad makes a gather",
+        shared_load_words=8,
+    ),
+    *figures(
         "M",
         "IGC, GenTTI: of loops whose number of iterations it knows; of others it unrolls none that loads",
         longest_unrolled_loop=40,

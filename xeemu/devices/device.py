@@ -43,14 +43,12 @@ class Device:
       fp64_native: whether double precision has its own instructions.
       fp64: SYCL's aspect: whether kernels may use double precision; a launch of one that does is refused where they may
         not. Intel's compiler can emulate it where there is none, if it is told to; then it is True.
-      fp16: the same of half precision.
-      atomic64: the same of atomic operations on 64 bits.
+      fp16, atomic64: the same of half precision, and of atomic operations on 64 bits.
       private_mem_size: bytes of private memory that one work-item may have, where the device limits it.
       local_mem_variable, private_mem_variable: environment variables that set these sizes (see `in_environment`).
 
-      xe_cores: Xe cores of the device.
-      vector_engines_per_core: vector engines (EU) of an Xe core.
-      threads_per_engine: hardware threads of a vector engine.
+      xe_cores, vector_engines_per_core, threads_per_engine: Xe cores of the device, vector engines (EU) of an Xe core,
+        hardware threads of a vector engine.
       grf_bytes_per_thread: register file of a thread in the default (small) mode.
       grf_register_bytes: one register.
       large_grf_factor: in large-GRF mode a thread has so many times the registers, and an engine 1/so many threads.
@@ -64,6 +62,7 @@ class Device:
       slm_granule_bytes: multiple that it is rounded up to, where there is no list of sizes.
       slm_reserved_bytes_per_group: SLM that the system takes for each resident work-group.
       request_lanes: lanes of one memory request; a wider sub-group is split.
+      shared_load_words: neighbouring words that a request loads for a whole sub-group, a lane each; `None`: as others.
       slm_banks: banks of the SLM.
       slm_bank_bytes: bytes of a bank that one pass serves.
       slm_same_word_stores_conflict: whether lanes that store to one word take a pass each.
@@ -170,6 +169,7 @@ class Device:
     slm_granule_bytes: int | None = None
     slm_reserved_bytes_per_group: int | None = None
     request_lanes: int | None = None
+    shared_load_words: int | None = None
     slm_banks: int | None = None
     slm_bank_bytes: int | None = None
     slm_same_word_stores_conflict: bool | None = None
