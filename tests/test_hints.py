@@ -51,7 +51,7 @@ def give(*sites: SiteReport, gain: float | None = 2.0, **others: Any) -> tuple[H
 
 def evidence(*sites: SiteReport, **others: Any) -> Evidence:
     known = {"atomics": NO_ATOMICS, "occupancy": None, "groups": 132, "local_size": (256,), "sub_group_size": 32}
-    return Evidence(sites=sites, device=DEVICE, **{**known, **others})  # type: ignore[arg-type]
+    return Evidence(sites=sites, **{"device": DEVICE, **known, **others})  # type: ignore[arg-type]
 
 
 def changes(*sites: SiteReport, **others: Any) -> list[Change]:
@@ -503,6 +503,16 @@ def test_loads_of_one_line_are_told_together():
     (hint,) = (hint for hint in give(*loads, waits=waits) if hint.kind == "loads one by one")
     assert hint.sites == tuple(loads)
     assert "wait 600 cycles for x and 600 cycles for y here each time, 75 % of all that they wait" in hint.text
+
+
+@pytest.mark.parametrize(
+    ("of", "where"), [("h200", "in a loop with a constant number of iterations"), ("max1550", "in one iteration")]
+)
+def test_loads_get_under_way_together_where_the_compiler_has_them_so(of, where):
+    load = site(7, "x", "load", "global", lines=N, bytes_moved=128 * N, bytes_used=128 * N)
+    found = give(load, waits=(Waiting("load", load, N, 672.0, 0.5),), device=device(of))
+    (hint,) = (hint for hint in found if hint.kind == "loads one by one")
+    assert f"before the first of it is used, {where} and without a barrier" in hint.text
 
 
 def test_what_is_gathered_from_one_dimension_has_no_rows():

@@ -6,6 +6,7 @@ from xeemu.cost.advice import Advice, Evidence
 from xeemu.cost.latency import Waiting
 from xeemu.cost.trials import Change
 from xeemu.cost.unrolling import UNROLLED
+from xeemu.devices.device import Device
 
 KIND = "loads one by one"
 
@@ -21,7 +22,7 @@ def advice(evidence: Evidence) -> Iterator[Advice]:
     for wait in evidence.waits:
         if wait.site is not None and _is_alone(wait, evidence):
             lines.setdefault((wait.site.file, wait.site.line), []).append(wait)
-    yield from map(_of_line, lines.values())
+    yield from (_of_line(waits, evidence.device) for waits in lines.values())
 
 
 def _is_alone(wait: Waiting, evidence: Evidence) -> bool:
@@ -32,16 +33,20 @@ def _is_alone(wait: Waiting, evidence: Evidence) -> bool:
     return together is not None and together <= UNROLLED / 2 and (wait.times or 0.0) >= _OFTEN * sub_groups
 
 
-def _of_line(waits: Sequence[Waiting]) -> Advice:
+def _of_line(waits: Sequence[Waiting], device: Device) -> Advice:
     sites = tuple(wait.site for wait in waits if wait.site is not None)
     each = [f"{wait.cycles_each:.0f} cycles" for wait in waits]
     if len(waits) > 1:
         each = [f"{cycles} for {site.memory}" for cycles, site in zip(each, sites, strict=True)]
     share, loads = sum(wait.share or 0.0 for wait in waits), max(_together(wait) or 0.0 for wait in waits)
+    # A compiler that unrolls only short loops whole leaves the others to the kernel.
+    where = "in a loop with a constant number of iterations and without a barrier"
+    if device.longest_unrolled_loop is not None:
+        where = "in one iteration and without a barrier in between"
     text = (
         f"Sub-groups wait {' and '.join(each)} here each time, {100 * share:.0f} % of all that they wait, with "
-        f"{loads:.3g} loads under way. Load what {UNROLLED} iterations need before the first of it is used, in a loop "
-        "with a constant number of iterations and without a barrier, or as several elements of a work-item at once."
+        f"{loads:.3g} loads under way. Load what {UNROLLED} iterations need before the first of it is used, {where}, "
+        "or as several elements of a work-item at once."
     )
     return Advice(KIND, sites, text, Change(together=sites), minor=True)
 
