@@ -2,6 +2,7 @@
 
 import inspect
 
+import hosts
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -95,11 +96,37 @@ def test_a_lock_that_nobody_gets_is_told_under_a_schedule_once_nothing_changes(k
     assert line(spin, "spins") in str(error.value)
 
 
-def test_a_loop_of_just_so_many_iterations_ends():
+@pytest.mark.parametrize("untested", [1, 2, 4])
+def test_a_loop_of_just_so_many_iterations_ends(untested, monkeypatch):
+    """Also where several follow each other before anybody looks, of which the last ones are none."""
+    hosts.take(monkeypatch, "unrolling", untested=untested)
     arguments = np.ones(1, np.int32), np.zeros(128, np.int32)
     assert (xe.launch(apart, N, max_iterations=3)(*arguments) == 3).all()
     with pytest.raises(xe.KernelError, match="after 2 iterations"):
         xe.launch(apart, N, max_iterations=2)(*arguments)
+
+
+@pytest.mark.parametrize("untested", [2, 3, 4])
+def test_groups_that_have_left_a_loop_store_nothing(untested, monkeypatch):
+    @xe.kernel
+    def kernel(wg, lengths, out):
+        """Group g stores to as many elements as its length says, and adds to all that it stores to."""
+        i, own = wg.global_id(), lengths[wg.group_id()]
+
+        def again(state):
+            k, total, out = state
+            return k + 1, total + k, out.at[i, k].set(total + 1).atomic[i, 5].add(1)
+
+        _, total, out = lax.while_loop(lambda s: s[0] < own, again, (jnp.int32(0), jnp.int32(0), out))
+        return out.at[i, 6].set(total)
+
+    lengths, out = np.array([0, 1, 3, 5], np.int32), np.full((16, 7), -1, np.int32)
+    expected = out.copy()
+    for row, length in zip(expected, np.repeat(lengths, 4), strict=True):
+        row[:length] = 1 + np.cumsum(np.arange(length)) - np.arange(length)
+        row[5:] = length - 1, length * (length - 1) // 2
+    hosts.take(monkeypatch, "unrolling", untested=untested)
+    np.testing.assert_array_equal(xe.launch(kernel, xe.NDRange(16, 4))(lengths, out), expected)
 
 
 @pytest.mark.parametrize(("kernel", "mark", "arguments", "ending"), CASES, ids=["spin", "nested", "apart"])

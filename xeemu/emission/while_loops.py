@@ -34,7 +34,7 @@ def results(emitter: Emitter, applied: Applied, loop: While) -> list[Item]:
     carries = applied.operands[len(applied.op.seen) :]
     emitted = _Emitted(emitter, applied, loop, loop_carries.of_loop(inner, carries, applied.layouts))
     limit = context.observer.limit(applied.facts, applied.number)
-    known = WhileLoop(loop, predicate, context.observer.watches, limit)
+    known = WhileLoop(loop, predicate, context.observer.watches, limit, context.chunk.target.unrolling)
     match while_plans.of_loop(known):
         case TopTested(None):
             last, exceeded = emitted.top_tested(), None
@@ -141,15 +141,20 @@ def _bottom_tested(loop: _Emitted, plan: BottomTested) -> _Last:
         may = None if plan.limit is None else observer.goes_on()
         return mark if may is None else jnp.where(may, mark, jnp.minimum(mark, np.int32(0)))
 
+    def iterations(state: tuple[Any, ...]) -> tuple[Any, ...]:
+        for _ in range(plan.iterations):
+            state = body(state)
+        return state
+
     everyone = jnp.ones(loop.emitter.context.chunk.count, bool) if active is None else active
     first = loop.first()
     start = (first, marked(_first(groups(first, everyone), plan.limit)), observer.state)
-    last, mark, observer.state = lax.while_loop(lambda state: _running(state[1]).any(), body, start)
+    last, mark, observer.state = lax.while_loop(lambda state: _running(state[1]).any(), iterations, start)
     return last, None if plan.limit is None else (mark >= 0).any()
 
 
 # What a loop carries of the groups that go on, or of all: a mask. Where iterations are counted, it is how many each may
-# still have, 0 where it was given up and -1 where it has ended: a count beside the mask, and whether loops around or
+# still have, 0 where it was given up and less where it has ended: a count beside the mask, and whether loops around or
 # inside were given up, would each be one more computation in an iteration, which costs a GPU as much as any other.
 
 
@@ -165,4 +170,4 @@ def _running(mark: jax.Array) -> jax.Array:
 
 def _next(mark: jax.Array, running: jax.Array) -> jax.Array:
     """The mark after an iteration, of the mask of those that would go on."""
-    return running if mark.dtype == bool else jnp.where(running, mark - np.int32(1), np.int32(-1))
+    return running if mark.dtype == bool else jnp.where(running, mark - np.int32(1), -jnp.abs(mark))

@@ -5,6 +5,7 @@ What decides: which groups of a chunk leave the loop when, who watches, and how 
 
 import dataclasses
 
+from xeemu.devices.target import Unrolling
 from xeemu.ir.control import While
 from xeemu.knowledge.analysis import Facts
 
@@ -18,12 +19,14 @@ class WhileLoop:
       predicate: what is known of its predicate.
       watched: whether somebody is told of what it does.
       limit: the most iterations that it may have; None if they are not counted.
+      unrolling: what pays on the host.
     """
 
     loop: While
     predicate: Facts
     watched: bool
     limit: int | None
+    unrolling: Unrolling
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,10 +47,13 @@ class BottomTested:
     Attributes:
       divergent: whether groups leave it at different times; those that have left keep their values then.
       limit: the most iterations that it may have; None if they are not counted.
+      iterations: that follow each other before it is tested again whether any group goes on. Those that do not keep
+        their values.
     """
 
     divergent: bool
     limit: int | None
+    iterations: int = 1
 
 
 WhilePlan = TopTested | BottomTested
@@ -60,7 +66,16 @@ def of_loop(loop: WhileLoop) -> WhilePlan:
     """
     divergent = loop.predicate.value(loop.loop.predicate.outputs[0]).varying
     traced = loop.watched or (loop.limit is not None and _holds_loops(loop.loop))
-    return BottomTested(divergent, loop.limit) if divergent or traced else TopTested(loop.limit)
+    if not (divergent or traced):
+        return TopTested(loop.limit)
+    return BottomTested(divergent, loop.limit, _untested(loop) if divergent and not loop.watched else 1)
+
+
+def _untested(loop: WhileLoop) -> int:
+    """How many iterations follow each other without a test, of a loop that keeps the values of groups that leave it."""
+    each = [op for region in (loop.loop.predicate, loop.loop.body) for op in region.walk()]
+    short = len(each) <= loop.unrolling.largest_body and not any(op.regions for op in each)
+    return loop.unrolling.untested if short else 1
 
 
 def _holds_loops(loop: While) -> bool:
