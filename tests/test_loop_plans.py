@@ -199,9 +199,9 @@ def emissions(monkeypatch):
     found = collections.Counter()
     emit = interpreter._Interpreter.body
 
-    def body(self, body, *given):
-        found[body] += 1
-        return emit(self, body, *given)
+    def body(self, plan, *given):
+        found[plan.facts.body] += 1
+        return emit(self, plan, *given)
 
     monkeypatch.setattr(interpreter._Interpreter, "body", body)
     return found

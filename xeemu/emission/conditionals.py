@@ -15,41 +15,40 @@ from xeemu.emission.observer import Observer
 from xeemu.emission.packing import Slot
 from xeemu.emission.values import Emitted
 from xeemu.ir import control
-from xeemu.ir.program import Region
-from xeemu.planning import branch_plans
+from xeemu.planning.body_plans import ChoicePlan
 from xeemu.planning.branch_plans import Divergent, Known, Uniform
 
 _Branch = Callable[[int, jax.Array | None, list[Item]], list[Any]]
 """What a branch gives, by its number, for the groups of a mask, from what the branches see."""
 
 
-def results(emitter: Emitter, applied: Applied, branches: Sequence[Region]) -> list[Item]:
+def results(emitter: Emitter, applied: Applied, plan: ChoicePlan) -> list[Item]:
     """The results of a choice between branches.
 
     Args:
       emitter: emits them.
       applied: the choice.
-      branches: the branches.
+      plan: how it is carried out.
     """
     context = emitter.context
     operands, chosen = applied.operands[:-1], as_value(applied.operands[-1])
     slots = _slots(applied, operands)
 
     def branch(k: int, running: jax.Array | None, given: list[Item]) -> list[Any]:
-        outputs = emitter.body(applied.inner[k], control.given(applied.op, given, k), running)
+        outputs = emitter.body(plan.branches[k], control.given(applied.op, given, k), running)
         return packing.packed(outputs, slots, context.chunk)
 
     def which() -> jax.Array:
-        return jnp.clip(chosen.array(context.chunk), 0, len(branches) - 1)
+        return jnp.clip(chosen.array(context.chunk), 0, len(applied.op.regions) - 1)
 
-    match branch_plans.of_choice(applied.op, applied.facts, context.observer.watches, context.chunk.target):
+    match plan.by:
         case Known(number):
             packed = branch(number, applied.active, operands)
         case Uniform():
-            choices = [functools.partial(branch, k, applied.active, operands) for k in range(len(branches))]
+            choices = [functools.partial(branch, k, applied.active, operands) for k in plan.branches]
             packed = _uniform(choices, which(), context.observer)
-        case Divergent() as plan:
-            packed = _varying(plan, branch, which(), applied, slots, context)
+        case Divergent() as divergent:
+            packed = _varying(divergent, branch, which(), applied, slots, context)
     return packing.unpacked(packed, slots)
 
 

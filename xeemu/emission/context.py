@@ -1,4 +1,4 @@
-"""Context: what emission depends on beside the program: the groups, who watches, and the loop that it is in."""
+"""Context: what emission depends on beside the plan of a program: the groups, and who watches."""
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
@@ -12,34 +12,25 @@ from xeemu.emission.observer import Observer
 from xeemu.emission.values import Groupwise
 from xeemu.ir.program import Op, Value
 from xeemu.knowledge.analysis import Facts, Known
-from xeemu.planning.iterations import Iteration
-from xeemu.planning.layout_assignment import Setting
+from xeemu.planning.body_plans import BodyPlan
 from xeemu.planning.layouts import Layout
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Context:
-    """For whom and in which loop something is emitted.
+    """For whom something is emitted.
 
     Attributes:
       chunk: the groups.
       present: `[G, L]` mask of the work-items that exist, or None.
       observer: is told of everything that is emitted.
-      iteration: the one of a loop's block that is being emitted, if one is.
       loaded: for loads that a window of the whole block holds, what they give in it, `[own groups, n]`.
     """
 
     chunk: EmittedChunk
     present: jax.Array | None
     observer: Observer
-    iteration: Iteration | None = None
     loaded: Mapping[int, Groupwise] = dataclasses.field(default_factory=dict)
-
-    @property
-    def setting(self) -> Setting:
-        """What the layouts of values depend on."""
-        at_once = self.iteration is not None and self.iteration.at_once
-        return Setting.of(self.chunk, self.observer.watches, bool(self.observer.followed), at_once)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -47,29 +38,35 @@ class Applied:
     """An operation that is about to be emitted.
 
     Attributes:
-      facts: the analysis of the body that it stands in.
+      body: how the body is carried out that it stands in.
       number: its number there.
-      op: the operation.
       operands: what the values that it uses stand for, see `Op.used`.
       read: gives what another value stands for.
-      layouts: how its results are held.
       active: `[G]` mask of the groups that execute it, or None for all.
       around: rectangles that were read for several loads of its body, by the numbers of the first of these.
     """
 
-    facts: Facts
+    body: BodyPlan
     number: int
-    op: Op
     operands: list[Item]
     read: Callable[[Value], Item]
-    layouts: Sequence[Layout]
     active: jax.Array | None
     around: dict[int, jax.Array]
 
     @property
-    def inner(self) -> tuple[Facts, ...]:
-        """The analyses of the bodies that it holds."""
-        return self.facts.inner[self.number]
+    def facts(self) -> Facts:
+        """What is known of the body that it stands in."""
+        return self.body.facts
+
+    @property
+    def op(self) -> Op:
+        """The operation."""
+        return self.facts.body.ops[self.number]
+
+    @property
+    def layouts(self) -> list[Layout]:
+        """How its results are held."""
+        return [self.body.layouts[v] for v in self.op.results]
 
     @property
     def known(self) -> list[Known]:
@@ -87,8 +84,8 @@ class Emitter(Protocol):
     def within(self, context: Context) -> "Emitter":
         """The same in another context."""
 
-    def body(self, facts: Facts, inputs: Sequence[Item], active: jax.Array | None) -> list[Item]:
-        """Emits a (sub)program; `active` is the `[G]` mask of the groups that execute it, or None for all."""
+    def body(self, plan: BodyPlan, inputs: Sequence[Item], active: jax.Array | None) -> list[Item]:
+        """Emits a (sub)program as it is planned; `active` is the `[G]` mask of the groups that execute it, or None."""
 
-    def needed(self, facts: Facts, inputs: Sequence[Item], values: Sequence[Value]) -> list[Item]:
-        """Emits of a (sub)program only what some of its values need, for all groups; the last inputs may be missing."""
+    def needed(self, plan: BodyPlan, inputs: Sequence[Item], values: Sequence[Value]) -> list[Item]:
+        """Emits of a (sub)program only what some values need, for all groups; the last inputs may be missing."""

@@ -8,37 +8,29 @@ import jax.numpy as jnp
 from jax import lax
 
 from xeemu.emission import batched_loops, loop_carries, strip_mining
-from xeemu.emission.buffers import Buffer
 from xeemu.emission.context import Applied, Emitter
 from xeemu.emission.emitted_loops import EmittedLoop
 from xeemu.emission.items import Item, as_value, named
-from xeemu.emission.loop_carries import Carried
-from xeemu.emission.observer import Observer
 from xeemu.emission.values import Emitted
-from xeemu.ir.control import Scan
-from xeemu.knowledge import analysis
-from xeemu.knowledge.analysis import Facts
-from xeemu.planning import loop_plans
-from xeemu.planning.loop_accesses import CountedLoop
+from xeemu.planning.body_plans import CountedLoopPlan
 from xeemu.planning.loop_plans import Batched, OneByOne, StripMined
 
 
-def results(emitter: Emitter, applied: Applied, scan: Scan) -> list[Item]:
+def results(emitter: Emitter, applied: Applied, plan: CountedLoopPlan) -> list[Item]:
     """The results of a loop.
 
     Args:
       emitter: emits its body.
       applied: the loop.
-      scan: what it says.
+      plan: how it is carried out.
     """
     count = len(applied.op.seen)
-    first_element = count + scan.carries
+    first_element = count + plan.loop.scan.carries
     seen, carries = applied.operands[:count], applied.operands[count:first_element]
     elements = [as_value(o) for o in applied.operands[first_element:]]
-    carried = loop_carries.of_loop(applied.inner[0], carries, applied.layouts)
-    counted = _counted(emitter, applied, scan, seen, carried)
-    loop = EmittedLoop(emitter, counted, seen, carried, applied.active)
-    match loop_plans.of_loop(counted):
+    carried = loop_carries.of_loop(plan.loop.facts, carries, applied.layouts)
+    loop = EmittedLoop(emitter, plan, seen, carried, applied.active)
+    match plan.by:
         case OneByOne(unrolled):
             return _one_by_one(loop, applied, elements, unrolled)
         case StripMined() as stripped:
@@ -46,28 +38,6 @@ def results(emitter: Emitter, applied: Applied, scan: Scan) -> list[Item]:
         case Batched() as batched:
             last = batched_loops.run(loop, batched)
     return carried.after(last, applied.known)
-
-
-def _counted(emitter: Emitter, applied: Applied, scan: Scan, seen: Sequence[Item], carried: Carried) -> CountedLoop:
-    """A loop, with all that decides on how it is carried out."""
-    (facts,), context = applied.inner, emitter.context
-    items = zip(scan.body.taken, [*seen, *carried.items], strict=False)
-    memories = {facts.values[v]: item for v, item in items if isinstance(item, Buffer)}
-    return CountedLoop(
-        scan=scan,
-        facts=facts,
-        chunk=context.chunk,
-        storages={memory: buffer.storage for memory, buffer in memories.items()},
-        masked=applied.active is not None or context.present is not None,
-        watched=context.observer.watches or _counts_loops(facts, context.observer),
-    )
-
-
-def _counts_loops(facts: Facts, observer: Observer) -> bool:
-    """Whether a loop's body holds loops that are counted: that is part of what it carries."""
-    inside = analysis.bodies(facts)
-    loops = ((inner, n) for inner in inside for n, op in enumerate(inner.body.ops) if op.name == "while")
-    return any(observer.limit(*key) is not None for key in loops)
 
 
 def _one_by_one(loop: EmittedLoop, applied: Applied, elements: Sequence[Emitted], unrolled: int) -> list[Item]:

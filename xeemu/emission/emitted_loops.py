@@ -18,6 +18,7 @@ from xeemu.emission.loop_carries import Carried
 from xeemu.emission.placed_windows import PlacedWindow
 from xeemu.emission.values import Groupwise
 from xeemu.ir import ops
+from xeemu.planning.body_plans import CountedLoopPlan
 from xeemu.planning.iterations import Iteration
 from xeemu.planning.loop_accesses import CountedLoop
 from xeemu.planning.loop_plans import Version, Versions
@@ -43,17 +44,22 @@ class EmittedLoop:
 
     Attributes:
       emitter: emits its body.
-      counted: what is known of it.
+      plan: how it is carried out.
       seen: what each iteration sees of what is around the loop.
       carried: what it carries.
       active: `[G]` mask of the groups that execute it, or None for all.
     """
 
     emitter: Emitter
-    counted: CountedLoop
+    plan: CountedLoopPlan
     seen: Sequence[Item]
     carried: Carried
     active: jax.Array | None
+
+    @property
+    def counted(self) -> CountedLoop:
+        """What is known of it."""
+        return self.plan.loop
 
     @property
     def chunk(self) -> EmittedChunk:
@@ -76,21 +82,24 @@ class EmittedLoop:
         elements: Sequence[Item] = (),
     ) -> list[Item]:
         """What an iteration gives, from what is carried into it; `loaded` as `Context` has it."""
-        context = dataclasses.replace(self.emitter.context, iteration=iteration, loaded=loaded or {})
+        context = dataclasses.replace(self.emitter.context, loaded=loaded or {})
         inputs = [*self._before(packed), *elements]
-        return self.emitter.within(context).body(self.counted.facts, inputs, self.active)
+        return self.emitter.within(context).body(self.plan.bodies[iteration], inputs, self.active)
 
     def placed(self, packed: list[Any], windows: Mapping[int, StridedWindow]) -> dict[int, PlacedAccess]:
         """By the numbers of their accesses where some windows lie that begin with the iteration that is next.
 
         Of the loop's body this emits only what the indices need.
         """
-        facts, inputs = self.counted.facts, self._before(packed)
+        if not windows:
+            return {}
+        facts, inputs, plan = self.counted.facts, self._before(packed), self.plan.places
+        assert plan is not None
         buffers = {
             facts.values[v]: item for v, item in zip(facts.body.taken, inputs, strict=False) if isinstance(item, Buffer)
         }
         indices = [ops.indices(facts.body.ops[n])[0] for n in windows]
-        found = self.emitter.needed(facts, inputs, indices)
+        found = self.emitter.needed(plan, inputs, indices)
         placed = {}
         for (n, window), index in zip(windows.items(), found, strict=True):
             op, known = facts.body.ops[n], self.counted.moving[n].reference.address

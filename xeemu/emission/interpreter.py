@@ -19,17 +19,24 @@ from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.items import Item, as_memory, as_value
 from xeemu.emission.observer import Observer, Passage, Result
 from xeemu.emission.values import Emitted
-from xeemu.ir import control, ops
+from xeemu.ir import ops
 from xeemu.ir.program import Constant, Value
 from xeemu.knowledge import runtime_values
 from xeemu.knowledge.analysis import Facts
 from xeemu.language.program import Program
-from xeemu.planning import access_constraints, layout_assignment, rowwise
-from xeemu.planning.access_constraints import AccessConstraints
+from xeemu.planning import body_plans, rowwise
+from xeemu.planning.body_plans import (
+    BodyPlan,
+    CallPlan,
+    ChoicePlan,
+    CountedLoopPlan,
+    Observation,
+    Plan,
+    WhileLoopPlan,
+)
 from xeemu.planning.compare_fusion import Comparison
-from xeemu.planning.layout_assignment import Assignment
 from xeemu.planning.layouts import LANE_FORM
-from xeemu.planning.operation_plans import OperationPlan
+from xeemu.planning.memory_plans import BarrierPlan, LoadPlan, UpdatePlan
 from xeemu.planning.storage import Storage
 
 
@@ -64,9 +71,9 @@ def run(
     }
     of_run = runtime_values.of_program(facts)
     chunk = dataclasses.replace(chunk, never=exactness.never(), runtime_values=of_run)
-    outputs = _Interpreter(Context(chunk, chunk.present(), observer)).body(
-        facts, [inputs[k] for k in range(len(inputs))], None
-    )
+    plan = body_plans.of_program(facts, chunk, storages(found), observation(observer))
+    interpreter = _Interpreter(Context(chunk, chunk.present(), observer))
+    outputs = interpreter.body(plan, [inputs[k] for k in range(len(inputs))], None)
     return [as_memory(o).data for o in outputs]
 
 
@@ -79,6 +86,11 @@ def buffers(program: Program, data: Mapping[int, jax.Array], origins: Mapping[in
         storage = Storage("global", memory.shape, data[k].shape, data[k].dtype, unit, program.is_alone(k))
         found[k] = Buffer(data[k], storage, row)
     return found
+
+
+def observation(observer: Observer) -> Observation:
+    """What an observer sees."""
+    return Observation(observer.watches, bool(observer.followed), observer.limits.limits)
 
 
 def storages(buffers: Mapping[int, Buffer]) -> dict[int, Storage]:
@@ -96,19 +108,20 @@ class _Interpreter:
         """The same in another context."""
         return _Interpreter(context)
 
-    def body(self, facts: Facts, inputs: Sequence[Item], active: jax.Array | None) -> list[Item]:
-        """Emits a (sub)program; `active` is the `[G]` mask of the groups that execute it, or None for all."""
-        context, observer = self.context, self.context.observer
-        observer.on_body(facts, active, context.chunk)
-        constraints = access_constraints.of_body(facts, context.chunk, observer.watches, context.iteration)
-        return _Emission.of(self, facts, inputs, active, constraints).results()
+    def body(self, plan: BodyPlan, inputs: Sequence[Item], active: jax.Array | None) -> list[Item]:
+        """Emits a (sub)program as it is planned; `active` is the `[G]` mask of the groups that execute it, or None."""
+        self.context.observer.on_body(plan.facts, active, self.context.chunk)
+        return self._emission(plan, inputs, active).results()
 
-    def needed(self, facts: Facts, inputs: Sequence[Item], values: Sequence[Value]) -> list[Item]:
-        """Emits of a (sub)program only what some of its values need, for all groups; the last inputs may be missing."""
-        part = _Emission.of(self, facts, inputs, None, AccessConstraints())
-        for number in facts.body.needed(values):
+    def needed(self, plan: BodyPlan, inputs: Sequence[Item], values: Sequence[Value]) -> list[Item]:
+        """Emits of a (sub)program only what some values need, for all groups; the last inputs may be missing."""
+        part = self._emission(plan, inputs, None)
+        for number in plan.facts.body.needed(values):
             part.emit(number)
         return list(map(part.read, values))
+
+    def _emission(self, plan: BodyPlan, inputs: Sequence[Item], active: jax.Array | None) -> "_Emission":
+        return _Emission(self, plan, active, dict(zip(plan.facts.body.taken, inputs, strict=False)))
 
     def read(self, found: dict[Value, Item], facts: Facts, value: Value) -> Item:
         """What an operand stands for; an array is made once."""
@@ -119,33 +132,33 @@ class _Interpreter:
             found[value] = made
         return made
 
-    def results(self, applied: Applied, plan: OperationPlan | None) -> list[Item]:
-        """The results of an operation that is no access; one of JAX's own without regions has a plan."""
-        op = applied.op
-        if op.name in ops.LANGUAGE:
-            return self._language(applied)
-        match control.of(op):
-            case control.Call():
-                return self.body(applied.inner[0], applied.operands, applied.active)
-            case control.Cond(choices):
-                return conditionals.results(self, applied, choices)
-            case control.Scan() as scan:
-                return counted_loops.results(self, applied, scan)
-            case control.While() as loop:
-                return while_loops.results(self, applied, loop)
-        assert plan is not None
+    def results(self, applied: Applied, plan: Plan | None) -> list[Item]:
+        """The results of an operation, as it is planned if there is a choice."""
+        match plan:
+            case None:
+                return self._language(applied)
+            case LoadPlan() | UpdatePlan():
+                return memory_ops.accessed(applied, plan, self.context)
+            case BarrierPlan():
+                return memory_ops.after_barrier(applied, plan, self.context)
+            case Storage():
+                return [memory_ops.allocated(plan)]
+            case CallPlan(body):
+                return self.body(body, applied.operands, applied.active)
+            case ChoicePlan():
+                return conditionals.results(self, applied, plan)
+            case CountedLoopPlan():
+                return counted_loops.results(self, applied, plan)
+            case WhileLoopPlan():
+                return while_loops.results(self, applied, plan)
         return lifted_ops.results(plan, applied, self.context.chunk)
 
     def _language(self, applied: Applied) -> list[Item]:
-        """The results of one of the language's own operations."""
+        """The results of one of the language's own operations that leaves no choice."""
         op, facts = applied.op, applied.facts
         if op.name in (ops.LOCAL_ID, ops.GROUP_ID):
             out = op.results[0]
             return [Emitted(facts.values[op.results[0]], out.shape, out.dtype, LANE_FORM)]
-        if op.name == ops.ALLOCATE:
-            return [memory_ops.allocated(op, facts, self.context.chunk)]
-        if op.name == ops.BARRIER:
-            return memory_ops.after_barrier(applied, self.context)
         if op.name == ops.FENCE:
             return [o for o in applied.operands if isinstance(o, Buffer)]
         if op.name == ops.REGION:
@@ -170,66 +183,47 @@ class _Emission:
 
     Attributes:
       interpreter: emits them.
-      facts: what is known of it.
+      plan: how they are carried out.
       active: `[G]` mask of the groups that execute it, or None for all.
-      constraints: on its memory operations.
-      assignment: how its values are held, and its operations carried out.
       found: what the values stand for.
       around: see `Applied`.
     """
 
     interpreter: _Interpreter
-    facts: Facts
+    plan: BodyPlan
     active: jax.Array | None
-    constraints: AccessConstraints
-    assignment: Assignment
     found: dict[Value, Item]
     around: dict[int, jax.Array] = dataclasses.field(default_factory=dict)
 
-    @classmethod
-    def of(
-        cls,
-        interpreter: _Interpreter,
-        facts: Facts,
-        inputs: Sequence[Item],
-        active: jax.Array | None,
-        constraints: AccessConstraints,
-    ) -> "_Emission":
-        """Those of a program that is given some inputs, or but for the last ones."""
-        setting = interpreter.context.setting
-        assignment = layout_assignment.of_body(facts, layout_assignment.of_items(inputs), setting)
-        found = dict(zip(facts.body.taken, inputs, strict=False))
-        return cls(interpreter, facts, active, constraints, assignment, found)
+    @property
+    def facts(self) -> Facts:
+        """What is known of the program."""
+        return self.plan.facts
 
     def results(self) -> list[Item]:
         """What the results of the program stand for."""
         for number, op in enumerate(self.facts.body.ops):
-            if self.assignment.spared.keys().isdisjoint(op.results):
+            if self.plan.spared.keys().isdisjoint(op.results):
                 self.emit(number)
         return list(map(self.read, self.facts.body.outputs))
 
     def read(self, value: Value) -> Item:
         """What an operand stands for."""
         if not isinstance(value, Constant) and value not in self.found:
-            self.emit(self.assignment.spared[value])
+            self.emit(self.plan.spared[value])
         return self.interpreter.read(self.found, self.facts, value)
 
     def emit(self, number: int) -> None:
         """Emits an operation, by its number."""
-        op, context = self.facts.body.ops[number], self.interpreter.context
-        layouts = [self.assignment.layouts[v] for v in op.results]
-        if isinstance(plan := self.assignment.plans.get(number), Comparison):
-            value = as_value(self.read(plan.value))
-            results = lifted_ops.compared(self.facts, op, plan, value, layouts[0], context.chunk)
+        op, plan, context = self.facts.body.ops[number], self.plan.operations.get(number), self.interpreter.context
+        if isinstance(plan, Comparison):
+            value, layout = as_value(self.read(plan.value)), self.plan.layouts[op.results[0]]
+            results = lifted_ops.compared(self.facts, op, plan, value, layout, context.chunk)
         else:
-            operands = list(map(self.read, op.used))
-            applied = Applied(self.facts, number, op, operands, self.read, layouts, self.active, self.around)
-            if op.name in ops.ACCESSES:
-                results = memory_ops.accessed(applied, self.constraints, context)
-            else:
-                if context.observer.watches:
-                    context.observer.on_operation(self.facts, number, self.active, context.chunk)
-                results = self.interpreter.results(applied, plan)
+            applied = Applied(self.plan, number, list(map(self.read, op.used)), self.read, self.active, self.around)
+            if context.observer.watches and op.name not in ops.ACCESSES:
+                context.observer.on_operation(self.facts, number, self.active, context.chunk)
+            results = self.interpreter.results(applied, plan)
             if (self.facts, number) in context.observer.followed:
                 told = Result(self.facts, number, op, applied.operands, results, self.active)
                 context.observer.on_result(told, context.chunk)

@@ -135,10 +135,6 @@ class Observer:
     followed: Set[tuple[Facts, int]] = frozenset()
     state: Any = ()
 
-    def limit(self, facts: Facts, number: int) -> int | None:
-        """After how many iterations a loop that tests a predicate is left; None if it is not counted."""
-        return self.limits.limits.get((facts, number))
-
     def goes_on(self) -> jax.Array | None:
         """Whether loops that are counted may go on, a bool; None if only their predicates and limits end them."""
         return None

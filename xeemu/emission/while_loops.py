@@ -14,34 +14,30 @@ from xeemu.emission.items import Item, as_value
 from xeemu.emission.loop_carries import Carried
 from xeemu.emission.observer import Observer
 from xeemu.ir import control
-from xeemu.ir.control import While
-from xeemu.planning import while_plans
-from xeemu.planning.while_plans import BottomTested, TopTested, WhileLoop
+from xeemu.planning.body_plans import WhileLoopPlan
+from xeemu.planning.while_plans import BottomTested, TopTested
 
 _Last = tuple[list[Any], jax.Array | None]
 """What is carried in the end, and whether the loop was left at its limit, if there is one."""
 
 
-def results(emitter: Emitter, applied: Applied, loop: While) -> list[Item]:
+def results(emitter: Emitter, applied: Applied, plan: WhileLoopPlan) -> list[Item]:
     """The results of a loop.
 
     Args:
       emitter: emits its predicate and its body.
       applied: the loop.
-      loop: what it says.
+      plan: how it is carried out.
     """
-    context, (predicate, inner) = emitter.context, applied.inner
-    carries = applied.operands[len(applied.op.seen) :]
-    emitted = _Emitted(emitter, applied, loop, loop_carries.of_loop(inner, carries, applied.layouts))
-    limit = context.observer.limit(applied.facts, applied.number)
-    known = WhileLoop(loop, predicate, context.observer.watches, limit, context.chunk.target.unrolling)
-    match while_plans.of_loop(known):
+    context, carries = emitter.context, applied.operands[len(applied.op.seen) :]
+    emitted = _Emitted(emitter, applied, plan, loop_carries.of_loop(plan.body.facts, carries, applied.layouts))
+    match plan.by:
         case TopTested(None):
             last, exceeded = emitted.top_tested(), None
         case TopTested(int(most)):
             last, exceeded = _counted(emitted, most)
-        case BottomTested() as plan:
-            last, exceeded = _bottom_tested(emitted, plan)
+        case BottomTested() as tested:
+            last, exceeded = _bottom_tested(emitted, tested)
     if exceeded is not None:
         context.observer.on_limit(applied.facts, applied.number, exceeded, context.chunk)
     return emitted.carried.after(last, applied.known)
@@ -54,13 +50,13 @@ class _Emitted:
     Attributes:
       emitter: emits its predicate and its body.
       applied: the loop.
-      loop: what it says.
+      plan: how it is carried out.
       carried: what it carries.
     """
 
     emitter: Emitter
     applied: Applied
-    loop: While
+    plan: WhileLoopPlan
     carried: Carried
 
     @property
@@ -74,13 +70,13 @@ class _Emitted:
     def goes_on(self, packed: list[Any], running: jax.Array | None) -> jax.Array:
         """Whether there is another iteration, for the groups of a mask."""
         inputs = [*control.seen(self.applied.op, self.applied.operands, 0), *self.carried.inside(packed)]
-        (tested,) = self.emitter.body(self.applied.inner[0], inputs, running)
+        (tested,) = self.emitter.body(self.plan.predicate, inputs, running)
         return as_value(tested).array(self.emitter.context.chunk)
 
     def after(self, packed: list[Any], running: jax.Array | None) -> list[Any]:
         """What is carried after an iteration of the groups of a mask."""
         inputs = [*control.seen(self.applied.op, self.applied.operands, 1), *self.carried.inside(packed)]
-        outputs = self.emitter.body(self.applied.inner[1], inputs, running)
+        outputs = self.emitter.body(self.plan.body, inputs, running)
         return self.carried.packed(outputs, self.emitter.context.chunk)
 
     def kept(self, packed: list[Any], running: jax.Array) -> list[Any]:

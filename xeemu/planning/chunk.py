@@ -50,6 +50,11 @@ class Chunk:
         least = self.target.many_items
         return least is not None and self.count * self.geometry.items >= least
 
+    @property
+    def ragged(self) -> bool:
+        """Whether work-items of its groups may lie outside the global range."""
+        return any(d or not self.inner for d in self.geometry.ragged)
+
     def storing(self, memory: Known) -> Self:
         """The groups that store to a memory: any of them if all would store the same."""
         return dataclasses.replace(self, count=1) if memory.group_invariant else self

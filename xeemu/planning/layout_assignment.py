@@ -2,12 +2,11 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from xeemu.ir import control, ops
 from xeemu.ir.control import Call, Cond, Scan, While
 from xeemu.ir.program import Constant, Op, Value
-from xeemu.knowledge.analysis import Facts, fact
+from xeemu.knowledge.analysis import Facts, Known, fact
 from xeemu.knowledge.runtime_values import RuntimeValues
 from xeemu.language.geometry import Geometry
 from xeemu.planning import (
@@ -271,8 +270,7 @@ class _Layouts:
         carries = [self._operand(a) for a in op.operands[:count]]
 
         def inside() -> list[Layout]:
-            each = zip(known, carries, strict=True)
-            return [LANE_FORM if k.form is not None else _held(c, self.setting.geometry) for k, c in each]
+            return [self._carry(k, c) for k, c in zip(known, carries, strict=True)]
 
         # Each changes twice at most.
         for _ in range(2 * count + 1):
@@ -285,6 +283,11 @@ class _Layouts:
                 return inside()
             carries = joined
         return [LANE_FORM if k.form is not None else BY_ITEM for k in known]
+
+    def _carry(self, known: Known, carried: Operand) -> Layout:
+        if known.form is not None:
+            return LANE_FORM
+        return BY_ITEM if known.space is not None else _held(carried, self.setting.geometry)
 
     def _met(self, carried: Operand, after: Operand) -> Operand:
         """A carry that is held as it is, but for what an iteration makes of it."""
@@ -313,8 +316,3 @@ def _shared(layout: Layout, operands: Sequence[Operand]) -> Layout:
 def _held(value: Operand, geometry: Geometry) -> Layout:
     """How a value is held where it has to be an array."""
     return value.layout if isinstance(value.layout, BySubgroup) else ByItem(alike=value.is_alike(geometry))
-
-
-def of_items(values: Sequence[Any]) -> tuple[Layout, ...]:
-    """The layouts of what is emitted for some values; memories have none of their own."""
-    return tuple(getattr(value, "layout", BY_ITEM) for value in values)

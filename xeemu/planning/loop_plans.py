@@ -94,6 +94,12 @@ class Versions:
     inside: Version
     beyond: Version
 
+    @property
+    def blocks(self) -> list[Block]:
+        """All that may be taken."""
+        versions = (self.inside, self.beyond) if self.checks else (self.inside,)
+        return [block for version in versions for block in version.blocks.values()]
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class StripMined:

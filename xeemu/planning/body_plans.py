@@ -1,0 +1,294 @@
+"""Body plans: how a (sub)program is carried out, operation by operation, decided before anything of it is emitted."""
+
+import dataclasses
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from xeemu.ir import control, ops
+from xeemu.ir.control import Call, Cond, Scan, While
+from xeemu.ir.program import Op, Value
+from xeemu.knowledge import analysis
+from xeemu.knowledge.access_tree import Key
+from xeemu.knowledge.analysis import Facts, Known
+from xeemu.planning import access_constraints, branch_plans, layout_assignment, loop_plans, memory_plans, while_plans
+from xeemu.planning.access_constraints import AccessConstraints
+from xeemu.planning.branch_plans import BranchPlan, Divergent
+from xeemu.planning.chunk import Chunk
+from xeemu.planning.iterations import Iteration
+from xeemu.planning.layout_assignment import Assignment, Setting
+from xeemu.planning.layouts import Layout
+from xeemu.planning.loop_accesses import CountedLoop
+from xeemu.planning.loop_plans import LoopPlan, OneByOne
+from xeemu.planning.memory_plans import BarrierPlan, LoadPlan, MemoryOperations, UpdatePlan
+from xeemu.planning.operation_plans import OperationPlan
+from xeemu.planning.storage import Storage
+from xeemu.planning.while_plans import BottomTested, WhileLoop, WhilePlan
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class BodyPlan:
+    """How a (sub)program is carried out.
+
+    Attributes:
+      facts: what is known of it.
+      layouts: how each value is held; memories, and what it is given as an array, by item.
+      operations: by number how each operation is carried out; those of the language that leave no choice are missing.
+      spared: for each result that nothing needs, unless somebody asks, the number of the operation it is of.
+    """
+
+    facts: Facts
+    layouts: Mapping[Value, Layout]
+    operations: Mapping[int, "Plan"]
+    spared: Mapping[Value, int]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class CallPlan:
+    """A call.
+
+    Attributes:
+      body: what is called.
+    """
+
+    body: BodyPlan
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ChoicePlan:
+    """A choice between branches.
+
+    Attributes:
+      by: how they are chosen.
+      branches: by number those that may be taken.
+    """
+
+    by: BranchPlan
+    branches: Mapping[int, BodyPlan]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class CountedLoopPlan:
+    """A counted loop.
+
+    Attributes:
+      loop: what is known of it.
+      by: how it is carried out.
+      bodies: how an iteration is carried out, by what it has to know of others; by None if it goes alone.
+      places: of the body what finds where windows lie; None if the plan has no windows.
+    """
+
+    loop: CountedLoop
+    by: LoopPlan
+    bodies: Mapping[Iteration | None, BodyPlan]
+    places: BodyPlan | None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class WhileLoopPlan:
+    """A loop that tests a predicate.
+
+    Attributes:
+      by: how it is carried out.
+      predicate: the test.
+      body: an iteration.
+    """
+
+    by: WhilePlan
+    predicate: BodyPlan
+    body: BodyPlan
+
+
+Plan = (
+    OperationPlan
+    | Storage
+    | LoadPlan
+    | UpdatePlan
+    | BarrierPlan
+    | CallPlan
+    | ChoicePlan
+    | CountedLoopPlan
+    | WhileLoopPlan
+)
+"""How an operation is carried out; that of an allocation is how its memory is held."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Observation:
+    """What an observer sees of a program.
+
+    Attributes:
+      watched: whether it sees every access.
+      followed: whether it sees every operation, so that none is emitted as part of another.
+      limits: for the keys of loops that test a predicate the most iterations that they may have.
+    """
+
+    watched: bool = False
+    followed: bool = False
+    limits: Mapping[Key, int] = dataclasses.field(default_factory=dict)
+
+
+def of_program(facts: Facts, chunk: Chunk, storages: Mapping[int, Storage], observation: Observation) -> BodyPlan:
+    """How a program is carried out.
+
+    Args:
+      facts: what is known of it.
+      chunk: the work-groups.
+      storages: for the number of each argument that is a memory how it is held.
+      observation: what an observer sees.
+    """
+    held = {facts.values[facts.body.inputs[number]]: storage for number, storage in storages.items()}
+    return _Planner(chunk, observation, held).body(facts, (), chunk.ragged)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Planner:
+    """Plans the bodies of a program.
+
+    Attributes:
+      chunk: the work-groups.
+      observation: what an observer sees.
+      storages: how the memories so far are held.
+    """
+
+    chunk: Chunk
+    observation: Observation
+    storages: dict[Known, Storage]
+
+    def body(
+        self,
+        facts: Facts,
+        taken: Sequence[Layout],
+        masked: bool,
+        iteration: Iteration | None = None,
+        loaded: Collection[int] = (),
+    ) -> BodyPlan:
+        """The plan of a (sub)program.
+
+        Args:
+          facts: what is known of it.
+          taken: how the values are held that it takes; those at the end that are missing, by item.
+          masked: whether masks of the control flow or of the global range leave work-items out.
+          iteration: the one of a loop's block that it is, if it is one.
+          loaded: see `MemoryOperations`.
+        """
+        watched = self.observation.watched
+        constraints = access_constraints.of_body(facts, self.chunk, watched, iteration)
+        memory = MemoryOperations(facts, self.chunk, self.storages, constraints, masked, loaded)
+        assignment = self._assignment(facts, taken, iteration is not None and iteration.at_once)
+        return self._planned(memory, assignment, range(len(facts.body.ops)))
+
+    def part(self, facts: Facts, taken: Sequence[Layout], values: Sequence[Value]) -> BodyPlan:
+        """The plan of what some values of a (sub)program need, for all groups."""
+        memory = MemoryOperations(facts, self.chunk, self.storages, AccessConstraints(), False)
+        return self._planned(memory, self._assignment(facts, taken, False), facts.body.needed(values))
+
+    def _assignment(self, facts: Facts, taken: Sequence[Layout], at_once: bool) -> Assignment:
+        setting = Setting.of(self.chunk, self.observation.watched, self.observation.followed, at_once)
+        return layout_assignment.of_body(facts, tuple(taken), setting)
+
+    def _planned(self, memory: MemoryOperations, assignment: Assignment, numbers: Iterable[int]) -> BodyPlan:
+        """The plan of some operations of a (sub)program."""
+        each = _Operations(self, memory, assignment)
+        found = ((number, each.plan(number)) for number in numbers)
+        plans = {number: plan for number, plan in found if plan is not None}
+        return BodyPlan(memory.facts, assignment.layouts, plans, assignment.spared)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Operations:
+    """The operations of a (sub)program, whose layouts are assigned.
+
+    Attributes:
+      planner: plans their bodies.
+      memory: its memory operations.
+      assignment: how its values are held.
+    """
+
+    planner: _Planner
+    memory: MemoryOperations
+    assignment: Assignment
+
+    @property
+    def facts(self) -> Facts:
+        """What is known of the (sub)program."""
+        return self.memory.facts
+
+    def plan(self, number: int) -> Plan | None:
+        """How an operation is carried out; None if there is no choice."""
+        op = self.facts.body.ops[number]
+        if op.name in ops.ACCESSES:
+            return self.memory.access(number)
+        if op.name in ops.LANGUAGE:
+            return self._of_language(op)
+        match control.of(op):
+            case Call():
+                (inner,) = self.facts.inner[number]
+                return CallPlan(self._inner(inner, op.operands, self.memory.masked))
+            case Cond():
+                return self._choice(number, op)
+            case Scan() as scan:
+                return self._counted(number, op, scan)
+            case While() as loop:
+                return self._while(number, op, loop)
+        return self.assignment.plans[number]
+
+    def _of_language(self, op: Op) -> Plan | None:
+        """How an allocation or a barrier is carried out."""
+        planner = self.planner
+        if op.name == ops.BARRIER:
+            return memory_plans.of_barrier(op, self.facts, planner.chunk)
+        if op.name != ops.ALLOCATE:
+            return None
+        storage = Storage.of_allocation(op, self.facts, planner.chunk)
+        planner.storages[self.facts.values[op.results[0]]] = storage
+        return storage
+
+    def _layouts(self, values: Sequence[Value]) -> list[Layout]:
+        return [self.assignment.of(value) for value in values]
+
+    def _inner(self, inner: Facts, given: Sequence[Value], masked: bool) -> BodyPlan:
+        """The plan of a body that sees values around it, and is given such."""
+        return self.planner.body(inner, self._layouts([*inner.body.seen, *given]), masked)
+
+    def _choice(self, number: int, op: Op) -> ChoicePlan:
+        chunk, inner = self.planner.chunk, self.facts.inner[number]
+        by = branch_plans.of_choice(op, self.facts, self.planner.observation.watched, chunk.target)
+        taken = [by.number] if isinstance(by, branch_plans.Known) else range(len(inner))
+        masked = self.memory.masked or isinstance(by, Divergent)
+        return ChoicePlan(by, {k: self._inner(inner[k], (), masked) for k in taken})
+
+    def _while(self, number: int, op: Op, loop: While) -> WhileLoopPlan:
+        predicate, inner = self.facts.inner[number]
+        observation = self.planner.observation
+        limit, unrolling = observation.limits.get((self.facts, number)), self.planner.chunk.target.unrolling
+        by = while_plans.of_loop(WhileLoop(loop, predicate, observation.watched, limit, unrolling))
+        masked = self.memory.masked or (isinstance(by, BottomTested) and by.divergent)
+        # What a loop carries is held as what it gives.
+        return WhileLoopPlan(by, *(self._inner(each, op.results, masked) for each in (predicate, inner)))
+
+    def _counted(self, number: int, op: Op, scan: Scan) -> CountedLoopPlan:
+        (inner,), planner, masked = self.facts.inner[number], self.planner, self.memory.masked
+        memories = {known for v in inner.body.taken if (known := inner.values[v]).space}
+        loop = CountedLoop(
+            scan=scan,
+            facts=inner,
+            chunk=planner.chunk,
+            storages={memory: planner.storages[memory] for memory in memories},
+            masked=masked,
+            watched=planner.observation.watched or self._counts_loops(inner),
+        )
+        by, taken = loop_plans.of_loop(loop), self._layouts([*inner.body.seen, *op.results[: scan.carries]])
+        if isinstance(by, OneByOne):
+            return CountedLoopPlan(loop, by, {None: planner.body(inner, taken, masked)}, None)
+        blocks = by.versions.blocks
+        bodies: dict[Iteration | None, BodyPlan]
+        bodies = {b.iteration: planner.body(inner, taken, masked, b.iteration, b.loads.keys()) for b in blocks}
+        windows = {n for b in blocks for n in (*b.loads, *b.updates)} | by.versions.checks.keys()
+        indices = [ops.indices(inner.body.ops[n])[0] for n in sorted(windows)]
+        return CountedLoopPlan(loop, by, bodies, planner.part(inner, taken, indices) if windows else None)
+
+    def _counts_loops(self, inner: Facts) -> bool:
+        """Whether a loop's body holds loops that are counted: that is part of what it carries."""
+        limits = self.planner.observation.limits
+        return bool(limits) and any(
+            (part, n) in limits for part in analysis.bodies(inner) for n in range(len(part.body.ops))
+        )
