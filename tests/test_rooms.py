@@ -1,4 +1,4 @@
-"""Modules of a room do not import one another in a circle, and what decides imports no JAX."""
+"""Modules of a room do not import one another in a circle, what decides imports no JAX, what emits decides nothing."""
 
 import ast
 import pathlib
@@ -51,3 +51,15 @@ def test_what_decides_emits_nothing(path):
     names = [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
     names += [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     assert not [name for name in names if name.split(".")[0] == "jax" or name.startswith("xeemu.emission")]
+
+
+@pytest.mark.parametrize("path", sorted((pages.ROOT / "xeemu" / "emission").glob("*.py")), ids=lambda path: path.stem)
+def test_what_emits_makes_no_plan(path):
+    """What makes a plan in `planning`, or finds what a plan is made from, begins with `of_`."""
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    froms = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
+    names = {(node.module, alias.name) for node in froms for alias in node.names if "xeemu.planning" in node.module}
+    modules = {name for module, name in names if module == "xeemu.planning"}
+    called = [node.func for node in nodes if isinstance(node, ast.Call)]
+    used = [ast.unparse(f) for f in called if isinstance(f, ast.Attribute) and ast.unparse(f.value) in modules]
+    assert not [name for name in (*used, *(name for _, name in names)) if name.rpartition(".")[2].startswith("of_")]

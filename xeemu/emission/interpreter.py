@@ -21,10 +21,8 @@ from xeemu.emission.observer import Observer, Passage, Result
 from xeemu.emission.values import Emitted
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Value
-from xeemu.knowledge import runtime_values
 from xeemu.knowledge.analysis import Facts
 from xeemu.language.program import Program
-from xeemu.planning import body_plans, rowwise
 from xeemu.planning.body_plans import (
     BodyPlan,
     CallPlan,
@@ -32,6 +30,7 @@ from xeemu.planning.body_plans import (
     CountedLoopPlan,
     Observation,
     Plan,
+    ProgramPlan,
     WhileLoopPlan,
 )
 from xeemu.planning.compare_fusion import Comparison
@@ -42,7 +41,7 @@ from xeemu.planning.storage import Storage
 
 def run(
     program: Program,
-    facts: Facts,
+    plan: ProgramPlan,
     arguments: Sequence[jax.Array],
     origins: Mapping[int, Origin],
     chunk: EmittedChunk,
@@ -52,7 +51,7 @@ def run(
 
     Args:
       program: the program.
-      facts: what is known of it.
+      plan: how it is carried out.
       arguments: the launch's arguments: flat global memories and scalars.
       origins: for the number of an argument that is a part of a memory, where it begins.
       chunk: the groups.
@@ -61,41 +60,21 @@ def run(
     Returns:
       For each result of the kernel the flat global memory after the chunk.
     """
-    found = buffers(program, dict(enumerate(arguments)), origins)
-    shapes = {} if observer.watches else rowwise.of_program(facts, chunk, storages(found))
-    for k, shape in shapes.items():
-        found[k] = dataclasses.replace(found[k], storage=dataclasses.replace(found[k].storage, rows=shape))
-    scalars = ((k, v) for k, v in enumerate(program.body.inputs) if k not in found)
-    inputs: dict[int, Item] = {**found} | {
-        k: items.scalar(jnp.asarray(arguments[k], v.dtype), facts.values[v]) for k, v in scalars
-    }
-    of_run = runtime_values.of_program(facts)
-    chunk = dataclasses.replace(chunk, never=exactness.never(), runtime_values=of_run)
-    plan = body_plans.of_program(facts, chunk, storages(found), observation(observer))
+
+    def item(number: int, value: Value) -> Item:
+        if (storage := plan.storages.get(number)) is None:
+            return items.scalar(jnp.asarray(arguments[number], value.dtype), plan.body.facts.values[value])
+        return Buffer(arguments[number], storage, origins[number].row if number in origins else None)
+
+    chunk = dataclasses.replace(chunk, never=exactness.never())
     interpreter = _Interpreter(Context(chunk, chunk.present(), observer))
-    outputs = interpreter.body(plan, [inputs[k] for k in range(len(inputs))], None)
-    return [as_memory(o).data for o in outputs]
-
-
-def buffers(program: Program, data: Mapping[int, jax.Array], origins: Mapping[int, Origin]) -> dict[int, Buffer]:
-    """For the numbers of arguments that are memories, of some arguments, these with their contents."""
-    memories = ((k, memory) for k, memory in enumerate(program.arguments) if memory is not None and k in data)
-    found = {}
-    for k, memory in memories:
-        row, unit = (origins[k].row, origins[k].unit) if k in origins else (None, None)
-        storage = Storage("global", memory.shape, data[k].shape, data[k].dtype, unit, program.is_alone(k))
-        found[k] = Buffer(data[k], storage, row)
-    return found
+    inputs = [item(number, value) for number, value in enumerate(program.body.inputs)]
+    return [as_memory(o).data for o in interpreter.body(plan.body, inputs, None)]
 
 
 def observation(observer: Observer) -> Observation:
     """What an observer sees."""
     return Observation(observer.watches, bool(observer.followed), observer.limits.limits)
-
-
-def storages(buffers: Mapping[int, Buffer]) -> dict[int, Storage]:
-    """How memories are held."""
-    return {k: buffer.storage for k, buffer in buffers.items()}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

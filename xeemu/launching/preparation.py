@@ -30,7 +30,7 @@ from xeemu.launching.arguments import Description, platform_of
 from xeemu.launching.chunking import Cut
 from xeemu.launching.options import MOST_KEPT, Options
 from xeemu.launching.tasks import Analysed, Task
-from xeemu.planning import effort, rowwise
+from xeemu.planning import body_plans, effort, row_shapes, storage
 
 Watch = Callable[[EmittedChunk, Any], Observer]
 _Carry = tuple[list[jax.Array], Any]
@@ -244,8 +244,11 @@ class Prepared:
         task, chunk = (Task(self.program, self.facts), chunk) if observer.watches else self._task(chunk, left)
         origins = share.origins if share else {}
 
+        storages = storage.of_arguments(task.program, dict(enumerate(arguments)), _units(origins))
+        plan = body_plans.of_program(task.facts, chunk, storages, interpreter.observation(observer))
+
         def run(*arguments: jax.Array) -> list[jax.Array]:
-            return interpreter.run(task.program, task.facts, arguments, origins, chunk, observer)
+            return interpreter.run(task.program, plan, arguments, origins, chunk, observer)
 
         late = chunk.many and chunk.count == self.program.geometry.groups and not observer.watches and self._transposes
         outputs = (transpose_sinking.put_off(run) if late else run)(*arguments)
@@ -290,8 +293,8 @@ class Prepared:
         if share is None or not share.single:
             return memories
         task, chunk = self._task(self._chunk(0, 0, share), 0)
-        buffers = interpreter.buffers(task.program, dict(zip(written, memories, strict=True)), share.origins)
-        shapes = rowwise.of_program(task.facts, chunk, interpreter.storages(buffers))
+        held = storage.of_arguments(task.program, dict(zip(written, memories, strict=True)), _units(share.origins))
+        shapes = row_shapes.of_program(task.facts, chunk, held)
         return [m.reshape(shapes.get(k, m.shape)) for k, m in zip(written, memories, strict=True)]
 
     @functools.cached_property
@@ -400,3 +403,8 @@ def _geometry(kernel: Kernel, nd_range: NDRange, device: Device, arguments: Sequ
     lanes = limits.sub_group_size(device, kernel.sub_group_size)
     largest = max((math.prod(a.shape) for a in arguments), default=0)
     return geometry.cut(nd_range, lanes, kernel.work_group_size, largest, device.max_work_group_size)
+
+
+def _units(origins: Mapping[int, Origin]) -> dict[int, int]:
+    """For the numbers of arguments that are a part of a memory the unit of where that begins."""
+    return {number: origin.unit for number, origin in origins.items()}

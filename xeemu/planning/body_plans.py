@@ -1,4 +1,7 @@
-"""Body plans: how a (sub)program is carried out, operation by operation, decided before anything of it is emitted."""
+"""Body plans: how a program is carried out, body by body and operation by operation, before anything of it is emitted.
+
+Nothing that is emitted is decided on later: emission takes the plan, and what is known only as the program runs.
+"""
 
 import dataclasses
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -6,10 +9,18 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from xeemu.ir import control, ops
 from xeemu.ir.control import Call, Cond, Scan, While
 from xeemu.ir.program import Op, Value
-from xeemu.knowledge import analysis
+from xeemu.knowledge import analysis, runtime_values
 from xeemu.knowledge.access_tree import Key
 from xeemu.knowledge.analysis import Facts, Known
-from xeemu.planning import access_constraints, branch_plans, layout_assignment, loop_plans, memory_plans, while_plans
+from xeemu.planning import (
+    access_constraints,
+    branch_plans,
+    layout_assignment,
+    loop_plans,
+    memory_plans,
+    row_shapes,
+    while_plans,
+)
 from xeemu.planning.access_constraints import AccessConstraints
 from xeemu.planning.branch_plans import BranchPlan, Divergent
 from xeemu.planning.chunk import Chunk
@@ -126,8 +137,21 @@ class Observation:
     limits: Mapping[Key, int] = dataclasses.field(default_factory=dict)
 
 
-def of_program(facts: Facts, chunk: Chunk, storages: Mapping[int, Storage], observation: Observation) -> BodyPlan:
-    """How a program is carried out.
+@dataclasses.dataclass(frozen=True, eq=False)
+class ProgramPlan:
+    """How a program is carried out for the groups of a chunk.
+
+    Attributes:
+      storages: for the number of each argument that is a memory how it is held.
+      body: of the program.
+    """
+
+    storages: Mapping[int, Storage]
+    body: BodyPlan
+
+
+def of_program(facts: Facts, chunk: Chunk, storages: Mapping[int, Storage], observation: Observation) -> ProgramPlan:
+    """How a program is carried out for the groups of a chunk.
 
     Args:
       facts: what is known of it.
@@ -135,8 +159,11 @@ def of_program(facts: Facts, chunk: Chunk, storages: Mapping[int, Storage], obse
       storages: for the number of each argument that is a memory how it is held.
       observation: what an observer sees.
     """
-    held = {facts.values[facts.body.inputs[number]]: storage for number, storage in storages.items()}
-    return _Planner(chunk, observation, held).body(facts, (), chunk.ragged)
+    shapes = {} if observation.watched else row_shapes.of_program(facts, chunk, storages)
+    seen = {k: dataclasses.replace(storage, rows=shapes.get(k)) for k, storage in storages.items()}
+    held = {facts.values[facts.body.inputs[k]]: storage for k, storage in seen.items()}
+    setting = Setting.of(chunk, observation.watched, observation.followed, runtime_values.of_program(facts))
+    return ProgramPlan(seen, _Planner(chunk, observation, setting, held).body(facts, (), chunk.ragged))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -146,11 +173,13 @@ class _Planner:
     Attributes:
       chunk: the work-groups.
       observation: what an observer sees.
+      setting: what layouts depend on.
       storages: how the memories so far are held.
     """
 
     chunk: Chunk
     observation: Observation
+    setting: Setting
     storages: dict[Known, Storage]
 
     def body(
@@ -182,8 +211,7 @@ class _Planner:
         return self._planned(memory, self._assignment(facts, taken, False), facts.body.needed(values))
 
     def _assignment(self, facts: Facts, taken: Sequence[Layout], at_once: bool) -> Assignment:
-        setting = Setting.of(self.chunk, self.observation.watched, self.observation.followed, at_once)
-        return layout_assignment.of_body(facts, tuple(taken), setting)
+        return layout_assignment.of_body(facts, tuple(taken), dataclasses.replace(self.setting, at_once=at_once))
 
     def _planned(self, memory: MemoryOperations, assignment: Assignment, numbers: Iterable[int]) -> BodyPlan:
         """The plan of some operations of a (sub)program."""

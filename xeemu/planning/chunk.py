@@ -7,7 +7,6 @@ from typing import Self
 from xeemu.devices.target import Target
 from xeemu.knowledge.analysis import Known
 from xeemu.knowledge.forms import Form
-from xeemu.knowledge.runtime_values import RuntimeValues
 from xeemu.knowledge.strided_patterns import StridedAxis
 from xeemu.language.geometry import Geometry
 
@@ -28,7 +27,6 @@ class Chunk:
       single: whether XLA divides nothing of the program among threads.
       cores: of a CPU, so many as XLA may divide an operation among.
       spare_bytes: what iterations of a loop that are emitted together may take.
-      runtime_values: those of the program, which no compiler knows before it runs.
     """
 
     geometry: Geometry
@@ -42,7 +40,6 @@ class Chunk:
     single: bool = False
     cores: int = 1
     spare_bytes: int = 0
-    runtime_values: RuntimeValues = dataclasses.field(default_factory=dict)
 
     @property
     def many(self) -> bool:

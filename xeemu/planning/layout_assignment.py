@@ -50,18 +50,17 @@ class Setting:
     runtime_values: RuntimeValues = dataclasses.field(default_factory=dict, compare=False)
 
     @classmethod
-    def of(cls, chunk: Chunk, watched: bool, followed: bool, at_once: bool) -> "Setting":
+    def of(cls, chunk: Chunk, watched: bool, followed: bool, runtime_values: RuntimeValues) -> "Setting":
         """What layouts depend on for the groups of a chunk."""
         target = chunk.target
         return cls(
             chunk.geometry,
             watched,
             followed,
-            target.joins_by_branches,
-            at_once,
-            target.divides_slowly,
-            chunk.block() if target.keeps_shared else None,
-            chunk.runtime_values,
+            apart=target.joins_by_branches,
+            multiplies=target.divides_slowly,
+            block=chunk.block() if target.keeps_shared else None,
+            runtime_values=runtime_values,
         )
 
 

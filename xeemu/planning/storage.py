@@ -2,11 +2,14 @@
 
 import dataclasses
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from xeemu.ir.program import Op
 from xeemu.knowledge.analysis import Facts
+from xeemu.language.program import Program
 from xeemu.planning.chunk import Chunk
 
 
@@ -24,7 +27,7 @@ class Storage:
       unit: the array holds a part of a global memory from a row on whose number is a multiple of it; None if it holds
         all of the memory.
       alone: whether the kernel does not change the memory, or uses it in one operation only.
-      rows: the shape in which all operations on it see it, if they are stores that agree in one (see `rowwise`).
+      rows: the shape in which all operations on it see it, if they are stores that agree in one (see `row_shapes`).
     """
 
     space: str
@@ -77,3 +80,19 @@ class Storage:
     @property
     def held_elements(self) -> int:
         return math.prod(self.held_shape)
+
+
+def of_arguments(program: Program, arrays: Mapping[int, Any], units: Mapping[int, int]) -> dict[int, Storage]:
+    """For the numbers of those of some arguments that are memories how arrays hold these.
+
+    Args:
+      program: the program.
+      arrays: for the numbers of the arguments arrays, or what else has a shape and a dtype.
+      units: for the numbers of those that are a part of a memory, see `Storage`.
+    """
+    memories = {k: program.arguments[k] for k in arrays}
+    return {
+        k: Storage("global", memory.shape, arrays[k].shape, arrays[k].dtype, units.get(k), program.is_alone(k))
+        for k, memory in memories.items()
+        if memory is not None
+    }

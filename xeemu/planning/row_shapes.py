@@ -1,4 +1,4 @@
-"""Rowwise: global memories that a kernel only stores to, part by part, seen as rows of rows in one shape by all stores.
+"""Row shapes: the shapes in which all stores see the global memories that a kernel only stores to (see `row_views`).
 
 XLA copies a memory that it sees in several shapes, so that they have to agree.
 """
@@ -18,7 +18,7 @@ from xeemu.planning.storage import Storage
 
 
 def of_program(facts: Facts, chunk: Chunk, storages: Mapping[int, Storage]) -> dict[int, tuple[int, ...]]:
-    """For the numbers of arguments that are such memories the shape that their stores agree in.
+    """For the numbers of arguments that are such memories the shape of rows of rows that their stores agree in.
 
     Args:
       facts: what is known of a program.

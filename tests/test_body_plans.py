@@ -1,0 +1,135 @@
+"""Body plans: what of a program is decided before anything of it is emitted, which is all."""
+
+import numpy as np
+import pytest
+from jax import lax
+from launches import prepared
+
+import xeemu as xe
+from xeemu.devices.target import CPU
+from xeemu.ir import control, ops
+from xeemu.kernels import EXAMPLES
+from xeemu.planning import body_plans, storage
+from xeemu.planning.access_plans import Scatter, Store
+from xeemu.planning.body_plans import BodyPlan, CallPlan, ChoicePlan, CountedLoopPlan, Observation, WhileLoopPlan
+from xeemu.planning.chunk import Chunk
+from xeemu.planning.loop_plans import Batched
+from xeemu.planning.memory_plans import Deferred, LoadOfBlock
+from xeemu.planning.strided_windows import StridedWindow
+from xeemu.planning.while_plans import TopTested
+
+SIZES = {"histogram_slm": (1 << 14,), "tree_reduction": (1 << 12,), "table_copy_min": None}
+
+
+def planned(ready, arguments, observation=Observation(), written=False):  # noqa: B008
+    """The plan of a whole launch as one chunk; of its program as it was written, or as it is carried out."""
+    task = ready if written else ready.analysed.task
+    program, facts = task.program, task.facts
+    chunk = Chunk(program.geometry, program.geometry.groups, CPU, True, iterations=64, spare_bytes=1 << 30)
+    arrays = {k: np.asarray(a).reshape(-1) for k, a in enumerate(arguments)}
+    return body_plans.of_program(facts, chunk, storage.of_arguments(program, arrays, {}), observation).body
+
+
+def inner(plan):
+    """The plans of the bodies of an operation."""
+    match plan:
+        case CallPlan(body):
+            return [body]
+        case ChoicePlan(branches=branches):
+            return list(branches.values())
+        case CountedLoopPlan(bodies=bodies):
+            return list(bodies.values())
+        case WhileLoopPlan(predicate=predicate, body=body):
+            return [predicate, body]
+    return []
+
+
+def bodies(plan: BodyPlan):
+    yield plan
+    for each in plan.operations.values():
+        for body in inner(each):
+            yield from bodies(body)
+
+
+@pytest.mark.parametrize("written", [False, True])
+@pytest.mark.parametrize("name", SIZES)
+def test_each_operation_that_leaves_a_choice_is_planned(name, written):
+    example = EXAMPLES[name]
+    size = SIZES[name] or example.size
+    arguments = example.inputs(size)
+    ready = prepared(example.kernel, example.nd_range(size), arguments, example.static)
+    for body in bodies(planned(ready, arguments, Observation(watched=written), written)):
+        for number, op in enumerate(body.facts.body.ops):
+            choice = op.name in (*ops.ACCESSES, ops.BARRIER, ops.ALLOCATE) or op.name not in ops.LANGUAGE
+            assert (number in body.operations) == choice, op.name
+            assert all(v in body.layouts for v in op.results)
+
+
+@xe.kernel
+def chosen(wg, x, out, *, by):
+    """A store by pairs of work-items, in a branch that all groups take or in one that each group takes or leaves."""
+    i = wg.global_id()
+    taken = {"known": wg.group_range() > 0, "all": x[0] > 0, "each": wg.group_id() > 1}[by]
+    return lax.cond(taken, lambda out: out.at[i // 2].set(x[i // 2]), lambda out: out, out)
+
+
+@pytest.mark.parametrize(
+    ("by", "branches", "kind"), [("all", 2, StridedWindow), ("each", 2, Scatter), ("known", 1, StridedWindow)]
+)
+def test_a_branch_is_planned_with_the_mask_that_it_gets(by, branches, kind):
+    arguments = np.ones(64, np.int32), np.zeros(64, np.int32)
+    plan = planned(prepared(chosen, xe.NDRange(64, 16), arguments, {"by": by}), arguments)
+    (choice,) = (each for each in plan.operations.values() if isinstance(each, ChoicePlan))
+    assert len(choice.branches) == branches
+    stores = [
+        p.by for body in bodies(plan) for n, p in body.operations.items() if body.facts.body.ops[n].name == ops.STORE
+    ]
+    (store,) = stores
+    assert isinstance(store, Store)
+    assert isinstance(store.by, kind)
+
+
+@xe.kernel
+def filling(wg, x, out):
+    """Each iteration writes a part of its own of a local memory, from a part of its own of a global one."""
+    lid = wg.local_id()
+
+    def turn(k, memory):
+        return memory.atomic[k * 16 + lid].add(x[k * 16 + lid])
+
+    memory = lax.fori_loop(0, 64, turn, wg.local(64 * 16, np.int32).at[lid].set(lid))
+    return out.at[wg.global_id()].set(wg.barrier(memory)[lid])
+
+
+def test_an_iteration_is_planned_for_the_block_that_it_is_of():
+    arguments = np.ones(1024, np.int32), np.zeros(32, np.int32)
+    plan = planned(prepared(filling, xe.NDRange(32, 16), arguments), arguments)
+    (loop,) = (each for each in plan.operations.values() if isinstance(each, CountedLoopPlan))
+    assert isinstance(loop.by, Batched)
+    for block in loop.by.versions.blocks:
+        kinds = [getattr(each, "by", None) for each in loop.bodies[block.iteration].operations.values()]
+        assert any(isinstance(kind, LoadOfBlock) for kind in kinds) == bool(block.loads)
+        assert any(isinstance(kind, Deferred) for kind in kinds)
+    # Where windows lie is found by what their indices need, and by nothing else.
+    assert loop.places is not None
+    assert not any(
+        op.name in ops.UPDATES for n, op in enumerate(loop.places.facts.body.ops) if n in loop.places.operations
+    )
+
+
+@xe.kernel
+def halving(wg, x, out):
+    i = wg.global_id()
+    end = lax.while_loop(lambda v: v > 1, lambda v: v // 2, x[0])
+    return out.at[i].set(x[i] + end)
+
+
+def test_loops_are_counted_for_whom_has_a_limit():
+    arguments = np.ones(32, np.int32), np.zeros(32, np.int32)
+    ready = prepared(halving, xe.NDRange(32, 16), arguments)
+    facts = ready.analysed.task.facts
+    (number,) = (n for n, op in enumerate(facts.body.ops) if isinstance(control.of(op), control.While))
+    for limit in (None, 9):
+        limits = {} if limit is None else {(facts, number): limit}
+        plan = planned(ready, arguments, Observation(limits=limits)).operations[number]
+        assert plan.by == TopTested(limit)
