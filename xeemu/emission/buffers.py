@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -78,6 +79,11 @@ class Origin:
 
     row: jax.Array
     unit: int
+
+
+def units(origins: Mapping[int, Origin]) -> dict[int, int]:
+    """For the numbers of arguments that are parts of memories of what their first rows are multiples."""
+    return {number: origin.unit for number, origin in origins.items()}
 
 
 @jax.tree_util.register_dataclass

@@ -13,7 +13,7 @@ from jax import lax
 
 from xeemu.devices import aspects, grf, limits
 from xeemu.devices.device import Device
-from xeemu.emission import compiling, fusion_barriers, interpreter, transpose_sinking
+from xeemu.emission import buffers, compiling, fusion_barriers, interpreter, transpose_sinking
 from xeemu.emission.buffers import Origin
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.observer import Observer
@@ -235,23 +235,20 @@ class Prepared:
     ) -> _Carry:
         """The memories and the state after a full chunk, or after the groups that are left behind those."""
         memories, state = carry
-        arguments = list(flat)
-        for k, data in zip(written, memories, strict=True):
-            arguments[k] = data
+        given = dict(enumerate(flat)) | dict(zip(written, memories, strict=True))
         chunk = self._chunk(first, left, share)
         observer = watch(chunk, state)
         # Observers know operations by their facts.
         task, chunk = (Task(self.program, self.facts), chunk) if observer.watches else self._task(chunk, left)
         origins = share.origins if share else {}
-
-        storages = storage.of_arguments(task.program, dict(enumerate(arguments)), _units(origins))
+        storages = storage.of_arguments(task.program, given, buffers.units(origins))
         plan = body_plans.of_program(task.facts, chunk, storages, interpreter.observation(observer))
 
         def run(*arguments: jax.Array) -> list[jax.Array]:
             return interpreter.run(task.program, plan, arguments, origins, chunk, observer)
 
         late = chunk.many and chunk.count == self.program.geometry.groups and not observer.watches and self._transposes
-        outputs = (transpose_sinking.put_off(run) if late else run)(*arguments)
+        outputs = (transpose_sinking.put_off(run) if late else run)(*given.values())
         returned = dict(zip(self.program.outputs, outputs, strict=True))
         return [returned[k] for k in written], observer.close()
 
@@ -293,7 +290,9 @@ class Prepared:
         if share is None or not share.single:
             return memories
         task, chunk = self._task(self._chunk(0, 0, share), 0)
-        held = storage.of_arguments(task.program, dict(zip(written, memories, strict=True)), _units(share.origins))
+        held = storage.of_arguments(
+            task.program, dict(zip(written, memories, strict=True)), buffers.units(share.origins)
+        )
         shapes = row_shapes.of_program(task.facts, chunk, held)
         return [m.reshape(shapes.get(k, m.shape)) for k, m in zip(written, memories, strict=True)]
 
@@ -403,8 +402,3 @@ def _geometry(kernel: Kernel, nd_range: NDRange, device: Device, arguments: Sequ
     lanes = limits.sub_group_size(device, kernel.sub_group_size)
     largest = max((math.prod(a.shape) for a in arguments), default=0)
     return geometry.cut(nd_range, lanes, kernel.work_group_size, largest, device.max_work_group_size)
-
-
-def _units(origins: Mapping[int, Origin]) -> dict[int, int]:
-    """For the numbers of arguments that are a part of a memory the unit of where that begins."""
-    return {number: origin.unit for number, origin in origins.items()}
