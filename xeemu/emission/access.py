@@ -1,4 +1,4 @@
-"""Accesses of memories over a chunk, each carried out as its plan says (see `access_plans`)."""
+"""Access: memories read and updated over a chunk, each time as a plan says (see `access_plans`)."""
 
 import dataclasses
 import math

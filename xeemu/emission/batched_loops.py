@@ -1,4 +1,4 @@
-"""Batched loops: all iterations of a block find together what they leave in what the loop carries.
+"""Batched loops: loops of which all iterations of a block find together what they leave in what is carried.
 
 What an iteration leaves depends on no other, but for numbers that grow steadily: what is combined with a carry is what
 an iteration leaves that begins with the neutral element, and updates of memories are made by all iterations later.
@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.emission import access, batched_updates, emitted_loops, iteration_blocks, reductions
+from xeemu.emission import access, batched_updates, emitted_loops, iteration_blocks, row_reductions
 from xeemu.emission.emitted_loops import EmittedLoop, PlacedAccess
 from xeemu.emission.items import Item, as_memory
 from xeemu.emission.values import Groupwise
@@ -63,7 +63,7 @@ class _Batch:
     def ended(self, state: _State) -> list[Any]:
         """What is carried after the loop."""
         last, accumulators = state
-        total = reductions.of_parts if self.plan.rows else self._total
+        total = row_reductions.of_parts if self.plan.rows else self._total
         return self._combined(last, {k: total(accumulators[k], op) for k, op in self._reduced(last).items()})
 
     def after(self, iterations: int, state: _State) -> _State:
@@ -83,7 +83,7 @@ class _Batch:
         if iterations < self.version.iterations:
             return self._combined(after, {k: self._total(found[k], op) for k, op in reduced.items()}), accumulators
         if self.plan.rows:
-            found |= {k: reductions.in_parts(found[k].reshape(1, -1), op) for k, op in reduced.items()}
+            found |= {k: row_reductions.in_parts(found[k].reshape(1, -1), op) for k, op in reduced.items()}
         return after, {k: collectives.COMBINE[op](accumulators[k], found[k]) for k, op in reduced.items()}
 
     def _found(self, iterations: int, carries: list[Any]) -> dict[int, Any]:
@@ -119,12 +119,12 @@ class _Batch:
         return {k: update.op for k, update in each if isinstance(update, Reduced)}
 
     def _accumulators(self, packed: jax.Array, op: str) -> jax.Array:
-        shape = (1, reductions.PARTS) if self.plan.rows else (self.version.iterations, *packed.shape)
+        shape = (1, row_reductions.PARTS) if self.plan.rows else (self.version.iterations, *packed.shape)
         return jnp.full(shape, collectives.identity(op, packed.dtype))
 
     def _total(self, found: jax.Array, op: str) -> jax.Array:
         """What some iterations combine with a carry."""
-        return reductions.reduced(found, op, (0,), self.loop.chunk.target)
+        return row_reductions.reduced(found, op, (0,), self.loop.chunk.target)
 
     def _combined(self, carries: list[Any], found: dict[int, jax.Array]) -> list[Any]:
         """What is carried, combined with what was found for it."""

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.emission import exactness, invariant_division, items, movements, positions, subgroups
+from xeemu.emission import exactness, invariant_divisions, items, movements, positions, subgroups
 from xeemu.emission.context import Applied
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.items import Item, as_value, named
@@ -126,7 +126,7 @@ def _bound(binding: Binding, operands: Sequence[Emitted], chunk: EmittedChunk) -
     match binding:
         case Multiplied():
             divisor = _only_divisor(operands[1])
-            return lambda op, arrays: [invariant_division.divided(op.name, arrays[0], divisor)]
+            return lambda op, arrays: [invariant_divisions.divided(op.name, arrays[0], divisor)]
         case Exact(known):
             assert chunk.never is not None
             return functools.partial(exactness.bound, known=known, never=chunk.never)

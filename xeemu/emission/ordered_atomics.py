@@ -1,4 +1,4 @@
-"""Atomic operations in a serial order: what each work-item sees, and what stays in memory.
+"""Ordered atomics: atomic operations in a serial order: what each work-item sees, and what stays in memory.
 
 The order is that of the work-items, groups first. It is found by sorting the operations by address, so that those on
 one address form a segment in which each sees the results of those before it.

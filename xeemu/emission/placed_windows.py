@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from xeemu.devices.target import Target
-from xeemu.emission import ordered_atomics, positions, rectangles, reductions
+from xeemu.emission import ordered_atomics, positions, rectangles, row_reductions
 from xeemu.emission.buffers import Buffer
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.positions import Located
@@ -107,7 +107,7 @@ class PlacedWindow:
         within = "add" if op == "sub" else op
         neutral = collectives.identity(within, data.dtype)
         taking_part = values if mask is None else jnp.where(mask, values, neutral)
-        reduced = reductions.reduced(self._laid_out(taking_part), within, window.repeated, target)
+        reduced = row_reductions.reduced(self._laid_out(taking_part), within, window.repeated, target)
         total = strided_slices.window(reduced, window.strided)
         old = rectangles.read(rectangle, data, self.corner)
         new = ordered_atomics.COMBINE[op](old, total)

@@ -1,4 +1,4 @@
-"""Rectangles: those of memories where they begin when the program runs, read and written there."""
+"""Rectangles: rectangles of memories, read and written where they begin when the program runs."""
 
 import dataclasses
 import functools

@@ -1,4 +1,4 @@
-"""The values of an emitted program: arrays over a chunk of work-groups, and lane forms."""
+"""Values: what stands for those of a program as it is emitted, arrays over a chunk of work-groups, and lane forms."""
 
 import dataclasses
 import functools

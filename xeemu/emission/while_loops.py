@@ -1,4 +1,4 @@
-"""While loops: those that test a predicate, each carried out as its plan says (see `while_plans`)."""
+"""While loops: loops that test a predicate, each carried out as its plan says (see `while_plans`)."""
 
 import dataclasses
 from typing import Any

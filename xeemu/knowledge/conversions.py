@@ -1,4 +1,4 @@
-"""The check of stored values whose dtype alone does not tell if bits are lost.
+"""Conversions: the check of stored values whose dtype alone does not tell if bits are lost.
 
 Two kinds reach this check (`operands.may_be_lossless`): weakly typed integers, which must be shown to fit, and values
 of 64 bits in a kernel that is traced with 64-bit types, which must be so wide only because that mode is on.

@@ -1,4 +1,4 @@
-"""Whether the elements of an access are all different, whichever work-items touch them."""
+"""Injectivity: proofs that the elements of an access are all different, whichever work-items touch them."""
 
 import math
 

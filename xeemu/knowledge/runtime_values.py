@@ -1,4 +1,4 @@
-"""Runtime values: those that depend on the launch's arguments, so that no compiler knows them before the program runs.
+"""Runtime values: values that depend on the launch's arguments, so that no compiler knows them before the program runs.
 
 A compiler folds what it knows, and joins constants that follow one another (see `emission.exactness`). A value counts
 as one of the run only if no choice, product or power with what is known leaves it known: where that is not sure, it

@@ -1,4 +1,4 @@
-"""Numbers for the values of a program: what has one number is computed in one way, and therefore equal."""
+"""Value numbering: numbers of a program's values, one and the same for all that are computed in one way."""
 
 from collections.abc import Hashable, Sequence
 

@@ -1,4 +1,4 @@
-"""Cores: how many of a CPU's this process may use."""
+"""Cores: how many cores of a CPU this process may use."""
 
 import os
 

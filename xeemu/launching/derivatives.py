@@ -1,4 +1,4 @@
-"""Derivatives: there are none of a launch, which is told where one is asked for."""
+"""Derivatives: an error where one of a launch is asked for, as there is none."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which memories a launch overwrites as a whole, so that what was in them need not be copied."""
+"""Full overwrite: which memories a launch overwrites as a whole, so that what was in them need not be copied."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What passes may ask about the program that they are given."""
+"""Analyses: what passes may ask about the program that they are given."""
 
 import dataclasses
 import functools

@@ -1,4 +1,4 @@
-"""Redundant masks: those that keep an access within its memory and do nothing else.
+"""Redundant masks: masks go that keep an access within its memory and do nothing else.
 
 Where a launch has more work-items than there are elements, or where neighbours do not exist, a kernel masks out what is
 not there: `data.load(i, where=i < n)`. Such a mask is true exactly where the index is within bounds, so that nobody has

@@ -1,4 +1,4 @@
-"""Linearised indices: those that are the quotient and the remainder of one number, by the width of the memory.
+"""Linearised indices: the quotient and the remainder of a number by the width of the memory are one index, the number.
 
 Work-items of one dimension are put into rows and columns so. They go along the memory's elements as the number does,
 which is the index then of the memory seen in another shape, the two dimensions as one.

@@ -1,4 +1,4 @@
-"""Divisions that need not round down: `//` and `%` of numbers that are not negative by positive ones.
+"""Simplified divisions: `//` and `%` of numbers that are not negative by positive ones, which need not round down.
 
 What would correct a remainder is a choice that is known then; so are others, which go as well.
 """

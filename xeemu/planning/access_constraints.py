@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from xeemu.knowledge.analysis import Facts
-from xeemu.planning import divisions, hazards, periodic_gathers, stencil_loads
+from xeemu.planning import hazards, invariant_divisions, periodic_gathers, stencil_loads
 from xeemu.planning.chunk import Chunk
 from xeemu.planning.hazards import Hazards
 from xeemu.planning.iterations import Iteration
@@ -21,7 +21,7 @@ class LoadConstraint:
 
     Attributes:
       gathered: whether it has to be a gather.
-      settled: whether what it looks up is computed for itself (see `divisions`).
+      settled: whether what it looks up is computed for itself (see `invariant_divisions`).
       in_line: whether a window is read along a line of the memory (see `Iteration`).
       neighbour: the load as one of several that are read at once, if it is (see `stencil_loads`).
       remainder: that of its only index, if it is one and elements may be copied (see `periodic_gathers`).
@@ -87,7 +87,7 @@ def of_body(facts: Facts, chunk: Chunk, watched: bool, iteration: Iteration | No
     alone = not watched and iteration is None
     return AccessConstraints(
         hazards=hazards.of_body(facts),
-        settled=divisions.finding(facts) if settles else frozenset(),
+        settled=invariant_divisions.finding(facts) if settles else frozenset(),
         neighbours=stencil_loads.of_body(facts) if alone else {},
         remainders=periodic_gathers.of_body(facts) if alone else {},
         iteration=iteration or _ALONE,

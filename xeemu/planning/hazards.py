@@ -1,4 +1,4 @@
-"""Loads that must be done before an update of their memory may take place.
+"""Hazards: loads that must be done before an update of their memory may take place.
 
 XLA updates an array in place only if it can see that every read of the old contents comes first; else it copies the
 whole array. It sees what depends on what, and it repeats cheap reads (slices) in every place that uses them. So where a

@@ -1,4 +1,4 @@
-"""Independent loops: iterations update elements of their own, or all the same in an order that does not count.
+"""Independent loops: loops whose iterations update elements of their own, or all the same ones in any order.
 
 No iteration needs what another one has updated. So all the iterations of a block find together what they update with,
 and each memory is updated once for all of them, in one window, see `batched_loops`.

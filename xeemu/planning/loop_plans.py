@@ -116,7 +116,7 @@ class Batched:
       updated: what becomes of each carry that does not grow steadily, by its number.
       growth: for the numbers of the others how much they grow.
       versions: of the loop.
-      rows: whether an iteration has a single element, and a block is a row of such (see `reductions`).
+      rows: whether an iteration has a single element, and a block is a row of such (see `row_reductions`).
       unrolled: blocks that are emitted one after the other.
     """
 

@@ -7,7 +7,7 @@ from xeemu.ir import ops
 from xeemu.ir.program import Op, Value
 from xeemu.ir.table import Kind
 from xeemu.knowledge.analysis import Facts
-from xeemu.planning import divisions
+from xeemu.planning import invariant_divisions
 from xeemu.planning.compare_fusion import Comparison
 
 
@@ -23,7 +23,7 @@ class Unsigned:
 
 @dataclasses.dataclass(frozen=True)
 class Multiplied:
-    """A binding of a division by the only divisor of many as a multiplication (see `divisions`)."""
+    """A binding of a division by the only divisor of many as a multiplication (see `invariant_divisions`)."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,7 +137,7 @@ def takes_scalars(op: Op) -> bool:
 
 def _binding(op: Op, facts: Facts, multiplies: bool, of_run: Set[Value]) -> Binding:
     """How an operation is bound again to other arrays."""
-    if multiplies and divisions.applies(op, facts):
+    if multiplies and invariant_divisions.applies(op, facts):
         return Multiplied()
     each = [facts.value(a) for a in op.operands]
     known = tuple(not k.varying and a not in of_run for k, a in zip(each, op.operands, strict=True))

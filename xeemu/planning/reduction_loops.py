@@ -1,4 +1,4 @@
-"""Reduction loops: they only combine integers with what they carry, in any order.
+"""Reduction loops: loops that only combine integers with what they carry, in any order.
 
 What an iteration combines with a carry depends on no such carry: it is what the iteration leaves if it begins with the
 neutral element. So all the iterations of a block find it together, see `batched_loops`.

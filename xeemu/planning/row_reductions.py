@@ -1,4 +1,4 @@
-"""Row reductions: how rows of integers are reduced where XLA reduces slowly (see `emission/reductions.py`)."""
+"""Row reductions: how rows of integers are reduced where XLA reduces slowly (see `emission/row_reductions.py`)."""
 
 import functools
 import math

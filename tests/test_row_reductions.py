@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from oracle import COMBINE
 
 from xeemu.devices.target import CPU, GPU
-from xeemu.emission import reductions
-from xeemu.planning import row_reductions
+from xeemu.emission import row_reductions
+from xeemu.planning.row_reductions import PARTS, longest
 
 
 def expected(values, op, axes):
@@ -32,7 +32,7 @@ def numbers(shape, dtype="int32"):
 def test_rows(op, dtype, length):
     with jax.enable_x64(dtype == "int64"):
         x = numbers((2, length), dtype)
-        found = reductions.reduced(jnp.asarray(x), op, (1,), target=CPU)
+        found = row_reductions.reduced(jnp.asarray(x), op, (1,), target=CPU)
         assert found.dtype == dtype
         np.testing.assert_array_equal(found, expected(x, op, (1,)))
 
@@ -46,41 +46,41 @@ def test_any_axes(data):
     axes = data.draw(st.lists(st.integers(0, len(shape) - 1), unique=True, max_size=len(shape)), label="axes")
     op, x = data.draw(st.sampled_from(sorted(COMBINE)), label="op"), numbers(shape)
     for host in CPU, GPU:
-        np.testing.assert_array_equal(reductions.reduced(jnp.asarray(x), op, axes, host), expected(x, op, axes))
+        np.testing.assert_array_equal(row_reductions.reduced(jnp.asarray(x), op, axes, host), expected(x, op, axes))
 
 
 @pytest.mark.parametrize("op", ["and", "or", "xor"])
 def test_truth(op):
     x = np.random.default_rng(0).random((3, 5000)) < 0.5
-    found = reductions.reduced(jnp.asarray(x), op, (1,), target=CPU)
+    found = row_reductions.reduced(jnp.asarray(x), op, (1,), target=CPU)
     np.testing.assert_array_equal(found, COMBINE[op].reduce(x, axis=1))
 
 
 def test_rows_of_none():
     for shape in (0, 300), (300, 0):
-        found = reductions.reduced(jnp.zeros(shape, jnp.int32), "add", (1,), target=CPU)
+        found = row_reductions.reduced(jnp.zeros(shape, jnp.int32), "add", (1,), target=CPU)
         np.testing.assert_array_equal(found, np.zeros(shape[0]))
 
 
 def test_floats_are_left_to_the_compiler():
     x = np.arange(70_000, dtype=np.float32)
-    text = str(jax.make_jaxpr(lambda x: reductions.reduced(x, "max", (0,), target=CPU))(x))
-    assert f"f32[{row_reductions.PARTS}]" not in text
-    assert reductions.reduced(jnp.asarray(x), "max", (0,), target=CPU) == 69_999
+    text = str(jax.make_jaxpr(lambda x: row_reductions.reduced(x, "max", (0,), target=CPU))(x))
+    assert f"f32[{PARTS}]" not in text
+    assert row_reductions.reduced(jnp.asarray(x), "max", (0,), target=CPU) == 69_999
 
 
 @pytest.mark.parametrize("shape", [(2**20,), (4, 2**18), (2**20 + 4321,)])
 def test_a_row_of_what_is_computed_takes_no_memory(shape):
     """XLA would write all that is computed, and then a thirty-second of it."""
     x = numbers(shape)
-    row = jax.jit(lambda x: reductions.reduced(x * 3 + (x >> 2), "add", (x.ndim - 1,), target=CPU))
+    row = jax.jit(lambda x: row_reductions.reduced(x * 3 + (x >> 2), "add", (x.ndim - 1,), target=CPU))
     assert launches.temporary_bytes(row, x) < 1 << 14
 
 
 @pytest.mark.parametrize("parts", [1, 16])
 def test_longest(parts):
     for length in (0, 255, 256, 4095, 4096, 5000, 2**20, 10**6, 10**9 + 7):
-        found = row_reductions.longest(length, parts)
+        found = longest(length, parts)
         assert found <= length
         assert found % (256 * parts) == 0
         assert length - found < max(256 * parts, 0.05 * length)

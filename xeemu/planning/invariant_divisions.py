@@ -1,4 +1,4 @@
-"""Divisions of many integers by one that is known only when the program runs, which may be multiplications."""
+"""Invariant divisions: many integers by one that is known only when the program runs, which may be multiplications."""
 
 import numpy as np
 

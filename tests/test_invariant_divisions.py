@@ -12,7 +12,7 @@ from jax import lax
 from launches import prepared
 
 import xeemu as xe
-from xeemu.emission import invariant_division
+from xeemu.emission import invariant_divisions
 from xeemu.language.memory import poison
 
 DTYPES = ("int32", "uint32")
@@ -28,7 +28,7 @@ def edges(dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_edges(dtype, name):
     dividends, by_xla = edges(dtype), jax.jit(getattr(lax, name))
-    divided = jax.jit(lambda a, b: invariant_division.divided(name, a, b))
+    divided = jax.jit(lambda a, b: invariant_divisions.divided(name, a, b))
     for divisor in edges(dtype):
         expected = by_xla(dividends, np.full_like(dividends, divisor))
         np.testing.assert_array_equal(divided(dividends, divisor), expected, err_msg=f"{divisor}")
@@ -43,7 +43,7 @@ def test_any_numbers(dtype, data):
     divisor = np.dtype(dtype).type(data.draw(numbers.filter(bool)))
     for name in ("div", "rem"):
         expected = getattr(lax, name)(dividends, np.full_like(dividends, divisor))
-        np.testing.assert_array_equal(invariant_division.divided(name, jnp.asarray(dividends), divisor), expected)
+        np.testing.assert_array_equal(invariant_divisions.divided(name, jnp.asarray(dividends), divisor), expected)
 
 
 ITEMS, GROUP = 300, 20

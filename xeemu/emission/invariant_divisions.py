@@ -1,4 +1,4 @@
-"""Division of many integers by one that is known only when the program runs, by multiplication.
+"""Invariant divisions: many integers by one that is known only when the program runs, by multiplication.
 
 CPUs have no division of vectors. With `m = (2^32 - 1) // d`, which is at least `2^32 / d - 1`, `x m / 2^32` is more
 than `x / d - 1`, so that the upper half of the product is the quotient or 1 less.

@@ -1,4 +1,4 @@
-"""Reductions: many values put together along axes, in any order.
+"""Row reductions: many values combined along axes, in any order; rows of integers so that XLA makes one pass of them.
 
 XLA's CPU compiler reduces an axis of more than 32 elements in several passes, each of which writes what it leaves, and
 nothing that is computed fuses with those. So rows of integers are reduced along axes that are shorter, in a single pass
@@ -15,8 +15,7 @@ from jax import lax
 
 from xeemu.devices.target import Target
 from xeemu.language import collectives
-from xeemu.planning import row_reductions
-from xeemu.planning.row_reductions import LANES, PARTS, VECTORS
+from xeemu.planning.row_reductions import LANES, PARTS, VECTORS, longest, short_axes, takes
 
 
 def reduced(values: jax.Array, op: str, axes: Sequence[int], target: Target) -> jax.Array:
@@ -33,14 +32,14 @@ def _are_rows(values: jax.Array, axes: Sequence[int]) -> bool:
     first = min((k for k in axes if values.shape[k] > 1), default=values.ndim)
     within = all(k in axes or n == 1 for k, n in enumerate(values.shape) if k >= first)
     long = values.size > 0 and math.prod(values.shape[first:]) >= VECTORS * LANES
-    return within and long and row_reductions.takes(values.dtype)
+    return within and long and takes(values.dtype)
 
 
 def _rows_reduced(values: jax.Array, op: str) -> jax.Array:
     """`[n, length]` integers combined along their rows: `[n]`."""
     rows, length = values.shape
     for parts in (PARTS, 1) if rows < PARTS else (1,):
-        if size := row_reductions.longest(length, parts):
+        if size := longest(length, parts):
             first = of_parts(in_parts(lax.slice_in_dim(values, 0, size, axis=1), op, parts), op)
             left = lax.slice_in_dim(values, size, length, axis=1)
             return collectives.COMBINE[op](first, _rows_reduced(left, op)) if size < length else first
@@ -52,7 +51,7 @@ def in_parts(values: jax.Array, op: str, parts: int = PARTS) -> jax.Array:
     rows, length = values.shape
     vectors = values.reshape(rows, -1, VECTORS, LANES)
     combined = functools.reduce(collectives.COMBINE[op], (vectors[:, :, k] for k in range(VECTORS)))
-    apart = combined.reshape(rows, parts, *row_reductions.short_axes(length // (parts * VECTORS * LANES)), LANES)
+    apart = combined.reshape(rows, parts, *short_axes(length // (parts * VECTORS * LANES)), LANES)
     axes = tuple(range(2, apart.ndim))
     return lax.reduce(apart, collectives.identity(op, values.dtype), collectives.COMBINE[op], axes)
 
