@@ -2,6 +2,7 @@
 
 import ast
 import pathlib
+import re
 
 import pages
 import pytest
@@ -51,6 +52,12 @@ def test_what_decides_emits_nothing(path):
     names = [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
     names += [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     assert not [name for name in names if name.split(".")[0] == "jax" or name.startswith("xeemu.emission")]
+
+
+@pytest.mark.parametrize("path", sorted((pages.ROOT / "xeemu" / "emission").glob("*.py")), ids=lambda path: path.stem)
+def test_what_emits_asks_no_host(path):
+    assert "devices.target" not in path.read_text()
+    assert not re.search(r"chunk\.target\b", path.read_text())
 
 
 @pytest.mark.parametrize("path", sorted((pages.ROOT / "xeemu" / "emission").glob("*.py")), ids=lambda path: path.stem)

@@ -32,7 +32,7 @@ def numbers(shape, dtype="int32"):
 def test_rows(op, dtype, length):
     with jax.enable_x64(dtype == "int64"):
         x = numbers((2, length), dtype)
-        found = row_reductions.reduced(jnp.asarray(x), op, (1,), target=CPU)
+        found = row_reductions.reduced(jnp.asarray(x), op, (1,), parts=True)
         assert found.dtype == dtype
         np.testing.assert_array_equal(found, expected(x, op, (1,)))
 
@@ -52,28 +52,28 @@ def test_any_axes(data):
 @pytest.mark.parametrize("op", ["and", "or", "xor"])
 def test_truth(op):
     x = np.random.default_rng(0).random((3, 5000)) < 0.5
-    found = row_reductions.reduced(jnp.asarray(x), op, (1,), target=CPU)
+    found = row_reductions.reduced(jnp.asarray(x), op, (1,), parts=True)
     np.testing.assert_array_equal(found, COMBINE[op].reduce(x, axis=1))
 
 
 def test_rows_of_none():
     for shape in (0, 300), (300, 0):
-        found = row_reductions.reduced(jnp.zeros(shape, jnp.int32), "add", (1,), target=CPU)
+        found = row_reductions.reduced(jnp.zeros(shape, jnp.int32), "add", (1,), parts=True)
         np.testing.assert_array_equal(found, np.zeros(shape[0]))
 
 
 def test_floats_are_left_to_the_compiler():
     x = np.arange(70_000, dtype=np.float32)
-    text = str(jax.make_jaxpr(lambda x: row_reductions.reduced(x, "max", (0,), target=CPU))(x))
+    text = str(jax.make_jaxpr(lambda x: row_reductions.reduced(x, "max", (0,), parts=True))(x))
     assert f"f32[{PARTS}]" not in text
-    assert row_reductions.reduced(jnp.asarray(x), "max", (0,), target=CPU) == 69_999
+    assert row_reductions.reduced(jnp.asarray(x), "max", (0,), parts=True) == 69_999
 
 
 @pytest.mark.parametrize("shape", [(2**20,), (4, 2**18), (2**20 + 4321,)])
 def test_a_row_of_what_is_computed_takes_no_memory(shape):
     """XLA would write all that is computed, and then a thirty-second of it."""
     x = numbers(shape)
-    row = jax.jit(lambda x: row_reductions.reduced(x * 3 + (x >> 2), "add", (x.ndim - 1,), target=CPU))
+    row = jax.jit(lambda x: row_reductions.reduced(x * 3 + (x >> 2), "add", (x.ndim - 1,), parts=True))
     assert launches.temporary_bytes(row, x) < 1 << 14
 
 

@@ -259,7 +259,7 @@ def atomic(plan: Atomic, at: Touched, op: str, values: Sequence[Emitted]) -> Buf
     match plan:
         case StridedWindow():
             placed, data = _placed(plan, at), contents(buffer)
-            return buffer.holding(placed.combined(data, op, arrays[0], at.where.mask, chunk.target))
+            return buffer.holding(placed.combined(data, op, arrays[0], at.where.mask))
         case ScatteredUpdate():
             update = _update(plan, at, op, arrays[0])
             if plan.waits:

@@ -124,7 +124,7 @@ class _Batch:
 
     def _total(self, found: jax.Array, op: str) -> jax.Array:
         """What some iterations combine with a carry."""
-        return row_reductions.reduced(found, op, (0,), self.loop.chunk.target)
+        return row_reductions.reduced(found, op, (0,), self.plan.in_parts)
 
     def _combined(self, carries: list[Any], found: dict[int, jax.Array]) -> list[Any]:
         """What is carried, combined with what was found for it."""
@@ -136,7 +136,7 @@ class _Batch:
     def _written(self, data: jax.Array, at: PlacedAccess, number: int, made: Any) -> jax.Array:
         """The contents of a memory after the updates of some iterations."""
         operation, each = ops.operation(self.loop.counted.body.ops[number]), batched_updates.of_groups(made, at.window)
-        return batched_updates.after(data, at.window, operation, each, self.loop.chunk.target)
+        return batched_updates.after(data, at.window, operation, each)
 
 
 def _loaded(at: PlacedAccess, iterations: int) -> Groupwise:

@@ -5,12 +5,11 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 
-from xeemu.devices.target import Target
 from xeemu.emission.buffers import Made
 from xeemu.emission.placed_windows import PlacedWindow
 
 
-def after(data: jax.Array, placed: PlacedWindow, op: str, made: Made, target: Target) -> jax.Array:
+def after(data: jax.Array, placed: PlacedWindow, op: str, made: Made) -> jax.Array:
     """The contents of a memory after several updates.
 
     Args:
@@ -18,11 +17,10 @@ def after(data: jax.Array, placed: PlacedWindow, op: str, made: Made, target: Ta
       placed: where they are made.
       op: the operation; `store` if what is there does not count.
       made: what they are made with, one after the other in a group, `[G or 1, updates * n]`.
-      target: where the program will run.
     """
     if op == "store":
         return placed.written(data, made.values, made.mask)
-    return placed.combined(data, op, made.values, made.mask, target)
+    return placed.combined(data, op, made.values, made.mask)
 
 
 def side_by_side(each: Sequence[Made], placed: PlacedWindow) -> Made:

@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from xeemu.devices.target import Target
 from xeemu.emission import ordered_atomics, positions, rectangles, row_reductions
 from xeemu.emission.buffers import Buffer
 from xeemu.emission.emitted_chunks import EmittedChunk
@@ -95,9 +94,7 @@ class PlacedWindow:
             new = jnp.where(kept, new, rectangles.read(rectangle, data, self.corner))
         return rectangles.written(rectangle, data, new, self.corner)
 
-    def combined(
-        self, data: jax.Array, op: str, values: jax.Array, mask: jax.Array | None, target: Target
-    ) -> jax.Array:
+    def combined(self, data: jax.Array, op: str, values: jax.Array, mask: jax.Array | None) -> jax.Array:
         """The data after an atomic operation has put all values for an element together with it, in any order.
 
         The window has a rectangle.
@@ -107,7 +104,7 @@ class PlacedWindow:
         within = "add" if op == "sub" else op
         neutral = collectives.identity(within, data.dtype)
         taking_part = values if mask is None else jnp.where(mask, values, neutral)
-        reduced = row_reductions.reduced(self._laid_out(taking_part), within, window.repeated, target)
+        reduced = row_reductions.reduced(self._laid_out(taking_part), within, window.repeated, window.in_parts)
         total = strided_slices.window(reduced, window.strided)
         old = rectangles.read(rectangle, data, self.corner)
         new = ordered_atomics.COMBINE[op](old, total)

@@ -13,15 +13,14 @@ from collections.abc import Sequence
 import jax
 from jax import lax
 
-from xeemu.devices.target import Target
 from xeemu.language import collectives
 from xeemu.planning.row_reductions import LANES, PARTS, VECTORS, longest, short_axes, takes
 
 
-def reduced(values: jax.Array, op: str, axes: Sequence[int], target: Target) -> jax.Array:
-    """Values combined along some axes."""
+def reduced(values: jax.Array, op: str, axes: Sequence[int], parts: bool) -> jax.Array:
+    """Values combined along some axes; long rows of integers in `parts`, if it is wanted."""
     combine, neutral = collectives.COMBINE[op], collectives.identity(op, values.dtype)
-    if target.reduces_slowly and _are_rows(values, axes):
+    if parts and _are_rows(values, axes):
         kept, lengths = ([n for k, n in enumerate(values.shape) if (k in axes) is along] for along in (False, True))
         return _rows_reduced(values.reshape(math.prod(kept), math.prod(lengths)), op).reshape(kept)
     return lax.reduce(values, neutral, combine, axes)

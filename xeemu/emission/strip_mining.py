@@ -46,7 +46,7 @@ def _block(loop: EmittedLoop, version: Version, iterations: int, packed: list[An
     for n, place in places.items():
         k = loop.counted.carry(n)
         stores = batched_updates.side_by_side(made[n], place.window)
-        packed[k] = batched_updates.after(packed[k], place.window, "store", stores, loop.chunk.target)
+        packed[k] = batched_updates.after(packed[k], place.window, "store", stores)
     return packed
 
 

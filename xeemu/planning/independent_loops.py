@@ -74,4 +74,6 @@ def window(access: MovingAccess, iterations: int) -> StridedWindow | None:
     found = access.window(iterations)
     if found is None or found.rectangle is None:
         return None
-    return found if operation != "store" or (access.move and found.writable(first.masked)) else None
+    if operation != "store":
+        return dataclasses.replace(found, in_parts=chunk.target.reduces_slowly)
+    return found if access.move and found.writable(first.masked) else None

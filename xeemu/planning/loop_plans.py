@@ -118,6 +118,7 @@ class Batched:
       versions: of the loop.
       rows: whether an iteration has a single element, and a block is a row of such (see `row_reductions`).
       unrolled: blocks that are emitted one after the other.
+      in_parts: whether what many iterations combine with one element is combined in parts (see `row_reductions`).
     """
 
     updated: Mapping[int, Reduced | Placed | Scattered]
@@ -125,6 +126,7 @@ class Batched:
     versions: Versions
     rows: bool = False
     unrolled: int = 1
+    in_parts: bool = False
 
 
 LoopPlan = OneByOne | StripMined | Batched
@@ -199,7 +201,8 @@ def _batched(loop: CountedLoop, streams: bool) -> Batched | None:
         return None
     # What is updated is not emitted twice.
     versions = _single(beyond) if placed else _versions(loop, doubted, inside, beyond)
-    return Batched(updated, loop.growth, versions, rows, 1 if rows or placed else _unrolled(loop))
+    unrolled = 1 if rows or placed else _unrolled(loop)
+    return Batched(updated, loop.growth, versions, rows, unrolled, loop.chunk.target.reduces_slowly)
 
 
 def _updated(loop: CountedLoop, placed: Mapping[int, Placed]) -> Mapping[int, Placed | Reduced] | None:
