@@ -156,7 +156,7 @@ class _Interpreter:
         return lifted_ops.collective(facts, op, operands, applied.layouts[0], self.context.chunk)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(eq=False)
 class _Emission:
     """The operations of a (sub)program, one after the other.
 

@@ -122,7 +122,7 @@ Plan = (
 """How an operation is carried out; that of an allocation is how its memory is held."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Observation:
     """What an observer sees of a program.
 
@@ -166,7 +166,7 @@ def of_program(facts: Facts, chunk: Chunk, storages: Mapping[int, Storage], obse
     return ProgramPlan(seen, _Planner(chunk, observation, setting, held).body(facts, (), chunk.ragged))
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(eq=False)
 class _Planner:
     """Plans the bodies of a program.
 

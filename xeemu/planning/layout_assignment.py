@@ -100,7 +100,7 @@ def of_body(facts: Facts, taken: tuple[Layout, ...], setting: Setting) -> Assign
     return Assignment(found.settled(), found.plans, compare_fusion.spared(facts.body, comparisons))
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(eq=False)
 class _Layouts:
     """The operations of a (sub)program, one after the other.
 

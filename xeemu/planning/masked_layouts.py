@@ -93,7 +93,7 @@ def takes_chosen(op: Op, operand: Layout) -> bool:
     return np.array_equal(np.arange(start, limit, step), operand.elements.chosen)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(eq=False)
 class Needs:
     """Which values that may be held so need to be.
 
