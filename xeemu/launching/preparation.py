@@ -14,7 +14,6 @@ from jax import lax
 from xeemu.devices import aspects, grf, limits
 from xeemu.devices.device import Device
 from xeemu.emission import buffers, compiling, fusion_barriers, interpreter, transpose_sinking
-from xeemu.emission.buffers import Origin
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.observer import Observer
 from xeemu.knowledge import conversions, dataflow, termination
@@ -29,6 +28,7 @@ from xeemu.launching import capacity, chunking, cores, full_overwrite, iteration
 from xeemu.launching.arguments import Description, platform_of
 from xeemu.launching.chunking import Cut
 from xeemu.launching.options import MOST_KEPT, Options
+from xeemu.launching.shares import Share
 from xeemu.launching.tasks import Analysed, Task
 from xeemu.planning import body_plans, effort, row_shapes, storage
 
@@ -37,24 +37,6 @@ _Carry = tuple[list[jax.Array], Any]
 
 # Groups that are left behind the full chunks are few if all are so many times as many.
 _FEW = 16
-
-
-@dataclasses.dataclass(frozen=True)
-class Share:
-    """One of the shares that a launch's chunks are divided into, among devices or in pieces for threads.
-
-    Attributes:
-      number: of the share, a traced scalar.
-      bounds: the first chunk of each share, and the end; the last share has what is left of a chunk as well, or the
-        groups at the end, if they are emulated for themselves, as the first one has those at the beginning.
-      origins: for the number of an argument of which the share has a part, where that begins.
-      single: whether XLA divides nothing of it among threads.
-    """
-
-    number: jax.Array
-    bounds: tuple[int, ...]
-    origins: Mapping[int, Origin] = dataclasses.field(default_factory=dict)
-    single: bool = False
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -130,9 +112,8 @@ class Prepared:
     @functools.cached_property
     def limits(self) -> IterationLimits:
         """How long its loops may go on."""
-        inner = [self.cut.inner.task] if self.cut.inner else []
-        carried_out = (task.facts for task in [self.analysed.task, *inner])
-        return termination.limits([self.facts, *carried_out], self.options.max_iterations)
+        inner = [self.cut.inner.task.facts] if self.cut.inner else []
+        return termination.limits([self.facts, self.analysed.task.facts, *inner], self.options.max_iterations)
 
     def ended(self, results: list[jax.Array]) -> list[jax.Array]:
         """The arrays that the kernel returns, of what `emit` has given.

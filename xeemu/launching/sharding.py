@@ -28,7 +28,8 @@ from xeemu.language.source import kernel_error
 from xeemu.launching import capacity, iteration_limits, merging, row_ownership
 from xeemu.launching.chunking import Cut
 from xeemu.launching.options import MOST_WATCHED
-from xeemu.launching.preparation import Prepared, Share
+from xeemu.launching.preparation import Prepared
+from xeemu.launching.shares import Share
 
 Combination = Literal["slice"] | merging.Combination
 
