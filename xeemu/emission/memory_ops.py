@@ -141,7 +141,9 @@ class _Access:
         if self.context.observer.watches:
             address = address.found()
         operands = tuple(self.indices), tuple(values)
-        event = Event(facts, number, self.buffer, address, where, active, self.context.present, *operands)
+        event = Event(
+            facts, number, self.buffer, address, where, active, self.context.present, *operands, self.what.unset
+        )
         self.context.observer.on_access(event, chunk)
         return event
 

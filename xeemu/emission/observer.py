@@ -40,6 +40,7 @@ class Event:
       present: `[G, L]` mask of the work-items that exist, or None for all.
       indices: the components of its index.
       values: what it stores or combines with the memory.
+      unset: whether what it stores counts as not written.
     """
 
     facts: Facts
@@ -51,6 +52,7 @@ class Event:
     present: jax.Array | None
     indices: tuple[Emitted, ...]
     values: tuple[Emitted, ...]
+    unset: bool = False
 
     def active(self, items: int) -> jax.Array:
         """`[G or 1, n or 1]` whether a lane takes part, within bounds or not; `items` of a group."""

@@ -1,9 +1,11 @@
 """Initialisation: which reads are proved to find something written: of local and private memory, and of unset global.
 
 A read finds what any work-item of its group has written earlier in the order in which the emulator executes a kernel;
-whether a barrier lies between is a question of races.
+whether a barrier lies between is a question of races. Where the life of a variable of C begins, as in each iteration of
+a loop that declares it, an access unsets its elements: what was written before is found no more.
 """
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -51,16 +53,22 @@ def writes(operation: Operation) -> bool:
     return operation.name != "load"
 
 
+def unsets(operation: Operation) -> bool:
+    """Whether it leaves elements as if nobody had written them."""
+    return operation.access.unset
+
+
 def _doubtful(
     memory: Allocation, uses: Sequence[Operation], tree: AccessTree, times: Mapping[Operation, Clock]
 ) -> Iterator[Operation]:
     reading = [o for o in uses if reads(o)]
-    writing = [o for o in uses if writes(o) and instances.is_exact(o, tree)]
+    writing = [o for o in uses if writes(o) and not unsets(o) and instances.is_exact(o, tree)]
+    unsetting = [o for o in uses if unsets(o)]
     known = [o for o in reading if instances.is_known(o)]
     try:
         # What data reads does not move with the groups, so neither may what stands for all of them.
-        excerpts = instances.excerpts(list(dict.fromkeys([*writing, *known])), tree, fixed=True)
-        proofs = [_Proof(memory, tree, times, excerpt, writing) for excerpt in excerpts]
+        excerpts = instances.excerpts(list(dict.fromkeys([*writing, *unsetting, *known])), tree, fixed=True)
+        proofs = [_Proof(memory, tree, times, excerpt, (writing, unsetting)) for excerpt in excerpts]
     except TooLarge:
         yield from reading
         return
@@ -69,8 +77,28 @@ def _doubtful(
             yield operation
 
 
+class _Moments:
+    """When elements are accessed, by some accesses: `places` and `counts` of `[k]`, one of each for each."""
+
+    def __init__(self, places: np.ndarray, counts: np.ndarray):
+        self._span = int(counts.max(initial=0)) + 1
+        self._keys = np.unique(places * self._span + counts)
+
+    def last(self, places: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """`[n]` the last one before each of other counts at the same place; -1 without any."""
+        before = np.searchsorted(self._keys, places * self._span + np.minimum(counts, self._span)) - 1
+        found = self._keys[before] if len(self._keys) else np.full(len(places), -1)
+        there = (before >= 0) & (found // self._span == places)
+        return np.where(there, found % self._span, -1)
+
+
 class _Proof:
-    """When each element is first written in the groups of an excerpt."""
+    """When elements are written and unset in the groups of an excerpt.
+
+    Attributes:
+      first: when each is first written, `[group, element, copy]` in one row.
+      lives: when they are written, and when unset; None where they never are unset.
+    """
 
     def __init__(
         self,
@@ -78,32 +106,45 @@ class _Proof:
         tree: AccessTree,
         times: Mapping[Operation, Clock],
         excerpt: Excerpt,
-        writing: Sequence[Operation],
+        changing: tuple[Sequence[Operation], Sequence[Operation]],
     ):
         self.memory, self.tree, self.times, self.excerpt = memory, tree, times, excerpt
         self.copies = tree.geometry.items if memory.space == "private" else 1
         size = instances.groups_of(excerpt, tree.groups) * memory.elements * self.copies
         if size > _MOST_ELEMENTS:
             raise TooLarge
+        writing, unsetting = changing
+        written = list(self._found(writing))
         self.first = np.full(size, _NEVER)
+        for places, counts in written:
+            np.minimum.at(self.first, places, counts)
+        unset = [self._moments(operation) for operation in unsetting]
+        self.lives = (_moments(written), _moments(unset)) if unset else None
+
+    def _found(self, writing: Sequence[Operation]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """The places and counts of what accesses write, of those of which it is not too much."""
         for operation in writing:
-            try:
-                done = self._instances(operation)
-            except TooLarge:
-                continue
-            np.minimum.at(self.first, self._place(done), done.counts[0])
+            with contextlib.suppress(TooLarge):
+                yield self._moments(operation)
+
+    def _moments(self, operation: Operation) -> tuple[np.ndarray, np.ndarray]:
+        done = self._instances(operation)
+        return self._place(done), done.counts[0]
 
     def finds_something(self, operation: Operation) -> bool:
         """Whether all elements that an access reads are written before."""
-        if self._all_written(operation):
+        if self.lives is None and self._all_written(operation):
             return True
         if not instances.is_known(operation):
             return False
         try:
-            done = self._instances(operation)
+            places, counts = self._moments(operation)
         except TooLarge:
             return False
-        return bool((self.first[self._place(done)] < done.counts[0]).all())
+        if self.lives is None:
+            return bool((self.first[places] < counts).all())
+        written, unset = (moments.last(places, counts) for moments in self.lives)
+        return bool((written > unset).all())
 
     def _all_written(self, operation: Operation) -> bool:
         """Whether all elements that an access could read are written before it is first executed."""
@@ -119,3 +160,9 @@ class _Proof:
         copy = done.item if self.copies > 1 else 0
         place: np.ndarray = (done.group * self.memory.elements + done.element) * self.copies + copy
         return place
+
+
+def _moments(found: Sequence[tuple[np.ndarray, np.ndarray]]) -> _Moments:
+    nothing = np.zeros(0, np.int64)
+    places, counts = zip((nothing, nothing), *found, strict=True)
+    return _Moments(np.concatenate(places), np.concatenate(counts))

@@ -4,7 +4,17 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from xeemu.faults import absence, access_wording, alignment, dependence, epochs, execution_wording, progress, wrongs
+from xeemu.faults import (
+    absence,
+    access_wording,
+    alignment,
+    dependence,
+    epochs,
+    execution_wording,
+    initialisation,
+    progress,
+    wrongs,
+)
 from xeemu.faults.additions import Met
 from xeemu.faults.execution_wording import Divergence
 from xeemu.faults.exploration import Explored
@@ -102,7 +112,7 @@ class _Judge:
                 item = self._run.item(example.group, example.item)
                 use = Use(self._run.what(spot), spot.place.site, item, self._run.calls(spot))
                 element = self._run.element(memory, example.element)
-                written = self._written(memory, example) + self._hidden(spot)
+                written = self._written(memory, example) + self._renewed(memory) + self._hidden(spot)
                 yield access_wording.uninitialized_read(element, use, int(count), written, self._run.dialect)
 
     def _written(self, memory: Allocation, example: Unwritten) -> str:
@@ -115,6 +125,13 @@ class _Judge:
             f"By then {whose} had written {example.written} of {counted(memory.elements, 'element')} of "
             f"{memory.name}, the first at [{span[0]}], the last at [{span[1]}]."
         )
+
+    def _renewed(self, memory: Allocation) -> str:
+        """Where a memory is unset, and why."""
+        each = (same[0] for same in self._run.watch.proofs.operations.values())
+        lines = sorted({o.place.site.line for o in each if o.place.memory == memory and initialisation.unsets(o)})
+        where = f"line {lines[0]}" if len(lines) == 1 else f"lines {', '.join(map(str, lines))}"
+        return f" It has no value each time anew that {where} declares it." if lines else ""
 
     def _hidden(self, spot: Spot) -> str:
         """Which lines were seen only as the poison value has them, so that more may be wrong there."""

@@ -26,11 +26,11 @@ def missing(event: Event, written: jax.Array, chunk: EmittedChunk) -> jax.Array:
 
 
 def after(event: Event, written: jax.Array, chunk: EmittedChunk) -> jax.Array:
-    """What has been written after an access that writes."""
+    """What has been written after an access that writes; what it leaves unset is not."""
     nowhere = event.address.known.dtype.type(written.size)
     targets = jnp.where(event.taken(chunk.geometry.items), _places(event, chunk), nowhere)
     every = jnp.broadcast_to(targets, (chunk.count, event.lanes.count)).reshape(-1)
-    return written.at[every].set(True, mode="drop")
+    return written.at[every].set(not event.unset, mode="drop")
 
 
 def _places(event: Event, chunk: EmittedChunk) -> jax.Array:

@@ -14,7 +14,16 @@ from xeemu.errors import KernelArgumentError
 from xeemu.frontends import arrays, declarations, images, opaques, parameters
 from xeemu.frontends.arrays import Form
 from xeemu.frontends.functions import Function, Program
-from xeemu.frontends.lowering import extents, kernels, memories, printing, statics, transfers
+from xeemu.frontends.lowering import (
+    definite_assignment,
+    extents,
+    kernels,
+    lifetimes,
+    memories,
+    printing,
+    statics,
+    transfers,
+)
 from xeemu.frontends.lowering.extents import Declared
 from xeemu.frontends.samplers import Sampler
 from xeemu.frontends.texts import Pieces, of_rows
@@ -142,7 +151,7 @@ class _Binding:
             self.written,
             self.printing if bind is not None and kernels.prints(self.function) else None,
             self.shapes,
-            self.checking if bind is not None and (self.extents or transfers.of(self.function)) else None,
+            self.checking if bind is not None and self._is_checked_apart else None,
             {name: declared.extent for name, declared in self.extents.items()},
             bind,
             () if self.signature is None or bind is None else self.signature.every,
@@ -153,8 +162,14 @@ class _Binding:
     def written(self) -> tuple[str, ...]:
         return kernels.written(self.function)
 
+    @property
+    def _is_checked_apart(self) -> bool:
+        """True if a check looks at more than what a launch does."""
+        lasting = lifetimes.renewed(self.function) or definite_assignment.doubtful_pointers(self.function)
+        return bool(self.extents or transfers.of(self.function) or lasting)
+
     def checking(self, kernel: Kernel) -> Kernel:
-        """The kernel that looks at the bounds of declared arrays within memories."""
+        """The kernel as a check wants it: bounds of arrays within memories, copies under way, lives that begin anew."""
         made = dataclasses.replace(kernel.interface, bind=functools.partial(self.bind, checked=True))  # type: ignore[type-var]
         return dataclasses.replace(kernel, interface=made)
 

@@ -132,10 +132,11 @@ class Memory:
             return primitives.load_p.bind(self._version, *arrays, access=access)[0]
         return primitives.atomic_p.bind(self._version, *arrays, op="load", fetch=True, access=access)[0]
 
-    def _store(self, index: Any, x: Any, where: Any, block: bool = False) -> "Memory":
+    def _store(self, index: Any, x: Any, where: Any, block: bool = False, unset: bool = False) -> "Memory":
         arrays, access = self._access(index, self._written([x], where), None, block)
         if _is_empty(access):
             return self
+        access = dataclasses.replace(access, unset=unset)
         return self._next(primitives.store_p.bind(self._version, *arrays, access=access)[0])
 
     def _update(self, index: Any, op: str, fetch: bool, values: list[Any], where: Any, ordering: Ordering) -> Any:

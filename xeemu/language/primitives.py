@@ -44,6 +44,7 @@ class Access:
         pass's to say (`passes/drop_redundant_masks.py`).
       view: the shape in which it sees the memory, if that is not the memory's; this too only passes say
         (`passes/linearise_indices.py`).
+      unset: whether what a store leaves counts as not written, as where the life of a variable begins.
     """
 
     shape: tuple[int, ...]
@@ -53,6 +54,7 @@ class Access:
     block: bool = False
     bounded: bool = False
     view: tuple[int, ...] | None = None
+    unset: bool = False
 
 
 def _array(shape: Sequence[int], dtype: Any) -> jax.core.ShapedArray:

@@ -1,8 +1,9 @@
-"""Definite assignment: which numbers and vectors may be read before they were given a value, from the trees alone.
+"""Definite assignment: which variables may be read before they were given a value, from the trees alone.
 
 As compilers do for a warning, and as Java does for an error (definite assignment, JLS 16): along every path to a read
-there has to be an assignment, of each component that is read. Where there is none on some path, the variable is held in
-a memory, in which such reads are found as the kernel runs; whether data ever take that path, nobody knows before.
+there has to be an assignment, of each component that is read. Where there is none on some path, a number or vector is
+held in a memory, in which such reads are found as the kernel runs, and so is that a pointer was assigned; whether data
+ever take that path, nobody knows before.
 """
 
 import dataclasses
@@ -16,7 +17,7 @@ from xeemu.frontends.lowering import effects
 from xeemu.frontends.tree import Expression, Statement, Variable
 
 Part = tuple[Variable, int]
-"""A component of a vector, by its number; a number is its own only one."""
+"""A component of a vector, by its number; a number or pointer is its own only one."""
 
 Given = frozenset[Part]
 """What has a value on all paths that lead to a place; everything where none does."""
@@ -25,6 +26,16 @@ Given = frozenset[Part]
 @functools.lru_cache(maxsize=512)
 def doubtful(kernel: Function) -> frozenset[Variable]:
     """The private numbers and vectors of a kernel and its functions that may be read before they have a value."""
+    return frozenset(v for v in _of_kernel(kernel) if not isinstance(v.type, types.Pointer))
+
+
+def doubtful_pointers(kernel: Function) -> frozenset[Variable]:
+    """The pointers of which the same holds."""
+    return _of_kernel(kernel) - doubtful(kernel)
+
+
+@functools.lru_cache(maxsize=512)
+def _of_kernel(kernel: Function) -> frozenset[Variable]:
     return frozenset(variable for function in effects.functions(kernel) for variable in _of_body(function))
 
 
@@ -45,7 +56,7 @@ def _of_body(function: Function) -> frozenset[Variable]:
 
 def _parts(variable: Variable) -> Given:
     match variable.type:
-        case types.Scalar():
+        case types.Scalar() | types.Pointer():
             return frozenset({(variable, 0)})
         case types.Vector(count=count):
             return frozenset((variable, k) for k in range(count))

@@ -14,8 +14,10 @@ from xeemu.frontends.lowering import (
     effects,
     expressions,
     groupmemories,
+    lifetimes,
     memories,
     nulls,
+    presence,
     printing,
     registers,
     statements,
@@ -97,7 +99,9 @@ def run(program: Program, function: Function, wg: WorkGroup, given: Given) -> di
         walk.layouts[name] = dataclasses.replace(walk.layouts[name], null=True)
     statics.place(walk, given.statics)
     walk.extents, walk.checked = given.extents, given.checked
+    walk.renewed = lifetimes.renewed(function) if given.checked else frozenset()
     _allocate(walk, function)
+    presence.prepare(walk, function)
     _assign(walk, function, given.scalars)
     if given.printed is not None:
         printing.prepare(walk, *given.printed)

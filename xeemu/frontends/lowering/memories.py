@@ -15,6 +15,7 @@ from xeemu.frontends.tree import Variable
 from xeemu.frontends.types import Scalar, Type
 from xeemu.frontends.values import Data, Number, Pointing, Value
 from xeemu.language.interface import Retrace
+from xeemu.language.memory import poison
 
 
 def element(of: Type, granule: int | None = None) -> Scalar:
@@ -229,6 +230,15 @@ def store(walk: Walk, pointer: Pointing, value: Value, of: Type) -> None:
         number = arithmetic.converted(value, of)
         assert isinstance(number, Number)
         _write(walk, pointer, [_bits(number, held)] if of.size == held.size else _parts(number, held))
+
+
+def begin(walk: Walk, key: Any) -> None:
+    """Begins the life of a variable in a memory, where a kernel is checked: what it held before is no value of its."""
+    memory = walk.memories[key]
+    (count,) = memory.shape
+    every: Data = np.int32(0) if count == 1 else _private_axis(walk, np.int32(0), count)
+    with walk.scope():
+        walk.memories[key] = memory._store(every, poison(memory.dtype), None, unset=True)
 
 
 def _bits(n: Number, held: Scalar) -> Data:

@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any, TypeAlias
 
 from xeemu.frontends import arithmetic, composites, types, values
-from xeemu.frontends.lowering import constants, extents, memories, nulls, parts, registers, statics, unions
+from xeemu.frontends.lowering import constants, extents, memories, nulls, parts, presence, registers, statics, unions
 from xeemu.frontends.lowering.walk import Key, Walk
 from xeemu.frontends.tree import Binary, Braced, Cast, Evaluate, Expression, Member, Name, Subscript, Swizzle, Unary
 from xeemu.frontends.types import Type
@@ -348,6 +348,7 @@ def _read_lanes(walk: Walk, pointer: Pointing, vector: types.Vector, components:
 
 def _check_given(walk: Walk, key: Key) -> None:
     """Has a number or vector that is read and was given no value held in a memory, where such reads are found."""
+    presence.read(walk, key[1])
     match walk.bindings[key].value:
         case Null(type=types.Scalar() as of) | Null(type=types.Vector(element=of)):
             raise Retrace(key[1], of.size)
@@ -360,6 +361,7 @@ def write(walk: Walk, spot: Spot, value: Value) -> None:
             if registers.is_promoted(walk, key) and not _is_settable(walk, key, path):
                 raise registers.give_up(key)
             walk.assign(key, parts.put(walk.read(key) if path else value, path, value))
+            presence.assigned(walk, key[1])
         case Cell(pointer):
             memories.store(walk, pointer, value, pointer.type.pointee)
         case Lanes(pointer, vector, components):

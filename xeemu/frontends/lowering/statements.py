@@ -1,7 +1,7 @@
 """Statements: carried out one after the other, one rule for each kind."""
 
 from xeemu.frontends import arithmetic, composites, types, values
-from xeemu.frontends.lowering import branches, loops, memories, registers, truths
+from xeemu.frontends.lowering import branches, loops, memories, presence, registers, truths
 from xeemu.frontends.lowering.walk import NOBODY, Jumps, Walk
 from xeemu.frontends.tree import (
     Block,
@@ -63,11 +63,14 @@ def declare(walk: Walk, variable: Variable) -> None:
             of = types.Pointer(variable.type, variable.space)
             start = Pointing(of, variable, values.constant(0, types.INT))
             _initialise(walk, start, variable.type, variable.initializer)
+        elif variable in walk.renewed:
+            memories.begin(walk, variable)
         return
     given = variable.initializer
     nothing = registers.unset(variable.type) if variable in walk.promoted else Null(variable.type, False)
     if given is None:
         walk.declare(variable, nothing)
+        presence.begin(walk, variable)
         return
 
     def converted() -> values.Value:

@@ -128,6 +128,7 @@ class Walk:
         self.memories: dict[Any, Memory] = {}
         self.extents: Mapping[str, Memory] = {}
         self.checked = False
+        self.renewed: frozenset[Variable] = frozenset()
         self.transfers: list[Any] = []
         self.turn = 0  # of all loops that are written out on one line; 0 outside such
         self._turns = itertools.count(1)
