@@ -391,3 +391,19 @@ def test_what_is_wrong_with_memory_is_found_at_its_line(program, name):
     assert [f.kind for f in found] == ([kind] if kind else []), "\n".join(map(str, found))
     assert all(said in f.text for f in found)
     assert all("// here" in f.sites[0].source for f in found)
+
+
+def test_the_host_reads_what_a_kernel_has_made_of_memory_that_nobody_has_written():
+    found = xe.load(
+        _HEAD
+        + """
+    int main() {
+      sycl::queue q;
+      float *a = sycl::malloc_shared<float>(8, q), *b = sycl::malloc_shared<float>(8, q);
+      q.single_task([=] { b[1] = a[0] + 1; }).wait();
+      std::cout << b[1];
+      sycl::free(a, q); sycl::free(b, q);
+    }"""
+    ).run()
+    (read,) = found.findings
+    assert "the host reads b[1], which nobody has written, or a kernel only with what it made of such" in str(read)

@@ -127,11 +127,12 @@ class _Judge:
         )
 
     def _renewed(self, memory: Allocation) -> str:
-        """Where a memory is unset, and why."""
+        """Which lines leave a memory's elements without a value."""
         each = (same[0] for same in self._run.watch.proofs.operations.values())
         lines = sorted({o.place.site.line for o in each if o.place.memory == memory and initialisation.unsets(o)})
-        where = f"line {lines[0]}" if len(lines) == 1 else f"lines {', '.join(map(str, lines))}"
-        return f" It has no value each time anew that {where} declares it." if lines else ""
+        where = f"Line {lines[0]} leaves" if len(lines) == 1 else f"Lines {', '.join(map(str, lines))} leave"
+        why = "as a declaration does each time anew, and a copy of what has none"
+        return f" {where} it without a value, {why}." if lines else ""
 
     def _hidden(self, spot: Spot) -> str:
         """Which lines were seen only as the poison value has them, so that more may be wrong there."""

@@ -20,6 +20,7 @@ from xeemu.frontends.lowering import (
     kernels,
     lifetimes,
     memories,
+    partial_records,
     printing,
     statics,
     transfers,
@@ -166,7 +167,8 @@ class _Binding:
     def _is_checked_apart(self) -> bool:
         """True if a check looks at more than what a launch does."""
         lasting = lifetimes.renewed(self.function) or definite_assignment.doubtful_pointers(self.function)
-        return bool(self.extents or transfers.of(self.function) or lasting)
+        more = transfers.of(self.function) or partial_records.are_copied(self.function)
+        return bool(self.extents or lasting or more)
 
     def checking(self, kernel: Kernel) -> Kernel:
         """The kernel as a check wants it: bounds of arrays within memories, copies under way, lives that begin anew."""

@@ -45,6 +45,18 @@ def leaves(value: Value) -> list[Number]:
     return []
 
 
+def parts(of: types.Type, value: Value) -> list[Number | None]:
+    """The numbers of a value of a type, in the order of `types.scalars`; None for each without a value."""
+    match value, of:
+        case Null(), _:
+            return [None] * len(types.scalars(of))
+        case Fields(items=fields), types.Record(union=False):
+            return [n for f in of.fields for n in parts(f.type, fields[f.name])]
+        case Elements(items=items), types.Array(element=element):
+            return [n for item in items for n in parts(element, item)]
+    return [*leaves(value)]
+
+
 def steady(path: tuple[Any, ...]) -> tuple[Any, ...]:
     """A path without the numbers of elements."""
     return tuple(None if isinstance(step, Number) else step for step in path)

@@ -214,6 +214,11 @@ def holds_pointer(of: Type) -> bool:
     return isinstance(of, Pointer)
 
 
+def innermost(of: Type) -> Type:
+    """What arrays of arrays hold; of anything else itself."""
+    return innermost(of.element) if isinstance(of, Array) else of
+
+
 def base_path(derived: Type, base: Type) -> list[str]:
     """The fields that lead from a class of C++ to one that it is derived from; empty if it is not."""
     for field in derived.fields if isinstance(derived, Record) else ():

@@ -31,11 +31,13 @@ class Number:
       type: its type.
       data: its value: of the type's dtype, int32, or bool (see above).
       interval: of an integer over the launch; of a known one the number itself.
+      unset: of a part of a record that was copied, where it had no value; None for nowhere.
     """
 
     type: Scalar
     data: Data
     interval: Interval | None = None
+    unset: Data | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.data, np.generic) and not self.type.is_float:
@@ -325,3 +327,10 @@ def bits(n: Number, to: Scalar) -> Number:
     if isinstance(data, np.generic):
         return held(to, data.view(to.dtype)) if to.is_float else constant(int(data.view(to.dtype)), to)
     return held(to, lax.bitcast_convert_type(data, to.dtype))
+
+
+def consecutive(first: Data, count: int, shape: tuple[int, ...]) -> jax.Array:
+    """`[*shape, count]` indices that follow each other from a first one, for each work-item along a private axis."""
+    axes = tuple(range(len(shape))) if first.ndim else ()
+    rows = lax.broadcast_in_dim(jnp.asarray(first), (*shape, count), axes)
+    return lax.add(rows, lax.broadcast(np.arange(count, dtype=first.dtype), shape))

@@ -11,6 +11,7 @@ from xeemu.frontends.types import Type
 from xeemu.programs import naming
 
 _WRITE = "Write it first: on the host, by a copy or a fill, or in a kernel for which the host has waited."
+_OR_MADE = ", or a kernel only with what it made of such memory"
 _KEEP = "Or leave out no_init: an accessor with it, or of a mode that discards, does not keep what was there."
 
 
@@ -43,7 +44,8 @@ class Reads:
         origins = naming.origins(memory)
         sites = [naming.site(place), *map(naming.site, origins.values())]
         lines = [f"  {what} {site}" for what, site in zip(("read", *origins), sites, strict=True)]
-        head = f"{ERROR}: {UNINITIALIZED_READ}: the host reads {name or 'memory'}{part}, which nobody has written"
+        unset = "which nobody has written" + (_OR_MADE if memory.changed else "")
+        head = f"{ERROR}: {UNINITIALIZED_READ}: the host reads {name or 'memory'}{part}, {unset}"
         text = "\n".join([head, *lines, f"  {_WRITE}", *_keep(origins)])
         return Finding(UNINITIALIZED_READ, ERROR, "global", name, tuple(sites), address, (), (), count, text)
 

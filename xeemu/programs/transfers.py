@@ -135,6 +135,7 @@ def put(memory: Memory, element: Type, data: np.ndarray, left: np.ndarray | None
     Raises:
       KernelError: there is something else where a pointer was.
     """
+    memory.changed = True
     if isinstance(memory, Words):
         memory.replace(data, left)
         return

@@ -32,11 +32,12 @@ class Memory(abc.ABC):
       made: where it has been allocated; None of a variable.
       freed: where it has been freed; None as long as it has not.
       discarded: where contents of it have been discarded last, by an accessor of `no_init`; None where none have been.
+      changed: True once a launch has written it.
       context: of USM the number of its context.
       watch: of `Words` and `Watched` called when the host accesses them, with true if it writes.
     """
 
-    __slots__ = ("context", "discarded", "element", "freed", "kind", "made", "number", "size", "watch")
+    __slots__ = ("changed", "context", "discarded", "element", "freed", "kind", "made", "number", "size", "watch")
 
     watch: Callable[["Memory", bool], None] | None
 
@@ -44,6 +45,7 @@ class Memory(abc.ABC):
         self.size, self.kind = size, kind
         self.element: Type | None = None
         self.number = self.context = 0
+        self.changed = False
         self.made: SourceLocation | None = None
         self.freed: SourceLocation | None = None
         self.discarded: SourceLocation | None = None

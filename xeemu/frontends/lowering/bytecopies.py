@@ -54,12 +54,8 @@ def _pointee(walk: Walk, pointer: Value) -> Type:
         case Either(then=a):
             return _pointee(walk, a)
         case Pointing(type=of) | Address(type=of) if not isinstance(of.pointee, types.Void):
-            return _innermost(of.pointee)
+            return types.innermost(of.pointee)
     raise walk.refuse("memcpy or memset of something whose type is not known; write a loop over its elements")
-
-
-def _innermost(of: Type) -> Type:
-    return _innermost(of.element) if isinstance(of, types.Array) else of
 
 
 def _first(pointer: Value) -> Value:
@@ -68,7 +64,7 @@ def _first(pointer: Value) -> Value:
         case Either(type=to, condition=condition, then=a, otherwise=b):
             return Either(to, condition, _first(a), _first(b))
         case Pointing(type=types.Pointer(pointee=types.Array() as of, space=space), memory=memory, offset=offset):
-            return Pointing(types.Pointer(_innermost(of), space), memory, offset)
+            return Pointing(types.Pointer(types.innermost(of), space), memory, offset)
         case Address(type=types.Pointer(pointee=types.Array(element=inner), space=space), path=path):
             start = (*path, values.constant(0, types.INT))
             return _first(Address(types.Pointer(inner, space), pointer.variable, start))

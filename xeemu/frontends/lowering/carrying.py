@@ -274,6 +274,7 @@ def _result(walk: Walk, held: Held, first: bool) -> Sequence[Number]:
     of = walk.frame.function.result
     if walk.frame.result is None:
         walk.frame.result = Null(of, False) if isinstance(of, types.Pointer) else values.zero(of)
+    walk.frame.result = registers.settled(walk.frame.result)
     return _leaves(walk, held, _RETURNED, of, walk.frame.result, first)
 
 

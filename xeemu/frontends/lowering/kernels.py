@@ -17,6 +17,7 @@ from xeemu.frontends.lowering import (
     lifetimes,
     memories,
     nulls,
+    partial_records,
     presence,
     printing,
     registers,
@@ -102,6 +103,7 @@ def run(program: Program, function: Function, wg: WorkGroup, given: Given) -> di
     walk.renewed = lifetimes.renewed(function) if given.checked else frozenset()
     _allocate(walk, function)
     presence.prepare(walk, function)
+    partial_records.prepare(walk, function)
     _assign(walk, function, given.scalars)
     if given.printed is not None:
         printing.prepare(walk, *given.printed)
@@ -210,12 +212,6 @@ def _has_array(of: types.Type) -> bool:
 
 def _make(walk: Walk, variable: Variable) -> None:
     walk.at(variable.place, lambda: memories.allocate(walk, variable, variable.name, variable.type, variable.space))
-
-
-def _innermost(of: types.Type) -> types.Type:
-    while isinstance(of, types.Array):
-        of = of.element
-    return of
 
 
 def written(function: Function) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Memories: loads and stores of C's values through pointers, in memories that hold one kind of number each."""
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.frontends import arithmetic, composites, types, values
+from xeemu.frontends.lowering import partial_records, registers
 from xeemu.frontends.lowering.walk import Layout, Walk
 from xeemu.frontends.tree import Variable
 from xeemu.frontends.types import Scalar, Type
@@ -72,7 +74,7 @@ def allocate(walk: Walk, key: Any, name: str, of: Type, space: str, count: int |
 def give(walk: Walk, parameter: Variable, value: Value) -> None:
     """Makes a parameter with its argument; one in a memory is stored."""
     if parameter not in walk.memories:
-        walk.declare(parameter, value)
+        walk.declare(parameter, registers.held(walk, parameter, value))
         return
     start = Pointing(types.Pointer(parameter.type, parameter.space), parameter, values.constant(0, types.INT))
     store(walk, start, value, parameter.type)
@@ -142,6 +144,9 @@ def load(walk: Walk, pointer: Pointing, of: Type) -> Value:
     if isinstance(of, types.Vector) and of.element.size == held.size:
         raw = _raw(walk, pointer, of.count)
         return composites.assembled(of, [_as(held, x, of.element) for x in raw])
+    if isinstance(of, types.Record) and partial_records.are_noted(walk, pointer.memory):
+        each = [_copied(walk, further(walk, pointer, offset, part), part) for offset, part in types.scalars(of)]
+        return composites.assembled(of, each)
     if not isinstance(of, Scalar):
         parts = [(further(walk, pointer, offset, part), part) for offset, part in _accessed(of)]
         numbers = [n for place, part in parts for n in composites.leaves(load(walk, place, part))]
@@ -151,6 +156,17 @@ def load(walk: Walk, pointer: Pointing, of: Type) -> Value:
     if of.size == held.size:
         return _as(held, _raw(walk, pointer, 1)[0], of)
     return _joined(held, _raw(walk, pointer, of.size // held.size), of)
+
+
+def _copied(walk: Walk, pointer: Pointing, of: Scalar) -> Number:
+    """A number of a record that is copied, of which it is known where it has none; nobody reads it there."""
+    with walk.scope():
+        valued = partial_records.valued(walk, pointer.memory, values.index(pointer.offset))
+    found: list[Value] = []
+    walk.under(valued, lambda: found.append(load(walk, pointer, of)))
+    (number,) = found
+    assert isinstance(number, Number)
+    return dataclasses.replace(number, unset=values.negation(valued))
 
 
 def _accessed(of: Type) -> list[tuple[int, Type]]:
@@ -195,16 +211,8 @@ def _raw(walk: Walk, pointer: Pointing, count: int) -> list[jax.Array]:
         start = jnp.asarray(index)
         return [memory.load(lax.add(start, np.asarray(k, index.dtype))) for k in range(count)]
     with walk.scope():
-        found = memory.load(_private_axis(walk, index, count))
+        found = memory.load(values.consecutive(index, count, walk.shape))
     return [found[..., k] for k in range(count)]
-
-
-def _private_axis(walk: Walk, index: Data, count: int) -> jax.Array:
-    """`count` indices that follow each other, for each work-item, along a private axis."""
-    rows = lax.broadcast_in_dim(
-        jnp.asarray(index), (*walk.shape, count), tuple(range(len(walk.shape))) if index.ndim else ()
-    )
-    return lax.add(rows, lax.broadcast(np.arange(count, dtype=index.dtype), walk.shape))
 
 
 def store(walk: Walk, pointer: Pointing, value: Value, of: Type) -> None:
@@ -220,10 +228,10 @@ def store(walk: Walk, pointer: Pointing, value: Value, of: Type) -> None:
     if isinstance(of, types.Vector) and of.element.size == held.size:
         _write(walk, pointer, [_bits(n, held) for n in composites.leaves(value)])
     elif not isinstance(of, Scalar):
-        leaves = iter(composites.leaves(value))
+        leaves = iter(composites.parts(of, value))
         for offset, part in _accessed(of):
             numbers = [next(leaves) for _ in types.scalars(part)]
-            store(walk, further(walk, pointer, offset, part), composites.assembled(part, numbers), part)
+            _store_part(walk, further(walk, pointer, offset, part), part, numbers)
     elif of.size < held.size:
         raise Retrace(pointer.memory, of.size)
     else:
@@ -232,13 +240,43 @@ def store(walk: Walk, pointer: Pointing, value: Value, of: Type) -> None:
         _write(walk, pointer, [_bits(number, held)] if of.size == held.size else _parts(number, held))
 
 
+def _store_part(walk: Walk, pointer: Pointing, of: Type, numbers: Sequence[Number | None]) -> None:
+    """Stores numbers of a record that is copied, some of which may have no value."""
+    known = [n for n in numbers if n is not None and n.unset is None]
+    if len(known) == len(numbers):
+        store(walk, pointer, composites.assembled(of, known), of)
+        return
+    for (offset, part), number in zip(types.scalars(of), numbers, strict=True):
+        _store_partial(walk, further(walk, pointer, offset, part), part, number)
+
+
+def _store_partial(walk: Walk, pointer: Pointing, of: Scalar, number: Number | None) -> None:
+    def leave() -> None:
+        unset(walk, pointer.memory, pointer.offset, units(walk, pointer.memory, of.size))
+
+    if number is None:
+        leave()
+    elif number.unset is None:
+        store(walk, pointer, number, of)
+    else:
+        plain = dataclasses.replace(number, unset=None)
+        walk.under(values.negation(number.unset), lambda: store(walk, pointer, plain, of))
+        walk.under(number.unset, leave)
+
+
 def begin(walk: Walk, key: Any) -> None:
     """Begins the life of a variable in a memory, where a kernel is checked: what it held before is no value of its."""
-    memory = walk.memories[key]
-    (count,) = memory.shape
-    every: Data = np.int32(0) if count == 1 else _private_axis(walk, np.int32(0), count)
+    (count,) = walk.memories[key].shape
+    unset(walk, key, values.constant(0, types.INT), count)
+
+
+def unset(walk: Walk, key: Any, start: Number, count: int) -> None:
+    """Leaves consecutive elements of a memory without a value."""
+    memory, index = walk.memories[key], values.index(start)
+    each = index if count == 1 else values.consecutive(index, count, walk.shape)
     with walk.scope():
-        walk.memories[key] = memory._store(every, poison(memory.dtype), None, unset=True)
+        walk.memories[key] = memory._store(each, poison(memory.dtype), None, unset=walk.checked)
+        partial_records.note(walk, key, each, False)
 
 
 def _bits(n: Number, held: Scalar) -> Data:
@@ -263,7 +301,10 @@ def _write(walk: Walk, pointer: Pointing, data: Sequence[Data]) -> None:
     with walk.scope():
         if len(data) == 1:
             walk.memories[pointer.memory] = memory.at[index].set(data[0])
+            partial_records.note(walk, pointer.memory, index, True)
             return
         columns = [d if d.ndim else lax.broadcast(d, walk.shape) for d in map(jnp.asarray, data)]
         rows = jnp.stack(columns, -1)
-        walk.memories[pointer.memory] = memory.at[_private_axis(walk, index, len(data))].set(rows)
+        each = values.consecutive(index, len(data), walk.shape)
+        walk.memories[pointer.memory] = memory.at[each].set(rows)
+        partial_records.note(walk, pointer.memory, each, True)

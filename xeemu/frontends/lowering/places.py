@@ -13,6 +13,7 @@ from xeemu.frontends.values import (
     Data,
     Either,
     Elements,
+    Fields,
     Null,
     Number,
     Pointing,
@@ -316,9 +317,9 @@ def read(walk: Walk, spot: Spot) -> Value:
         case Slot(key, path):
             _check_given(walk, key)
             value = parts.picked(walk.read(key), path)
-            if registers.is_promoted(walk, key) and registers.is_unset(value):
+            if registers.is_promoted(walk, key) and registers.is_unset(value) and not isinstance(value, Fields):
                 raise registers.give_up(key)
-            return value
+            return value  # of a record that is copied some fields may have none
         case Cell(pointer):
             return memories.load(walk, pointer, pointer.type.pointee)
         case Lanes(pointer, vector, components):
@@ -358,8 +359,9 @@ def write(walk: Walk, spot: Spot, value: Value) -> None:
     """Gives a place a value, in the active work-items."""
     match spot:
         case Slot(key, path):
-            if registers.is_promoted(walk, key) and not _is_settable(walk, key, path):
+            if registers.is_promoted(walk, key) and not _is_settable(walk, key, path, value):
                 raise registers.give_up(key)
+            value = registers.held(walk, key[1], value)
             walk.assign(key, parts.put(walk.read(key) if path else value, path, value))
             presence.assigned(walk, key[1])
         case Cell(pointer):
@@ -375,9 +377,9 @@ def write(walk: Walk, spot: Spot, value: Value) -> None:
             raise walk.refuse("what is assigned to is no variable; program-scope constants cannot be changed")
 
 
-def _is_settable(walk: Walk, key: Key, path: tuple[Any, ...]) -> bool:
-    """True if all of an element of an array in registers has a value after those who are active have given it one."""
-    if not registers.is_unset(parts.picked(walk.read(key), path)):
+def _is_settable(walk: Walk, key: Key, path: tuple[Any, ...], value: Value) -> bool:
+    """True if it stays clear what parts of an element in registers have a value, after the active ones gave it one."""
+    if not registers.is_unset(parts.picked(walk.read(key), path)) and not registers.is_unset(value):
         return True
     return not (path and isinstance(path[-1], tuple)) and walk.is_whole(key)
 

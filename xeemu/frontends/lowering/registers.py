@@ -7,10 +7,11 @@ As compilers do, each of their elements is a variable. Where an index turns out 
 that was given no value, the kernel is traced again with the array in a memory.
 """
 
+import dataclasses
 import functools
 from collections.abc import Iterator
 
-from xeemu.frontends import types
+from xeemu.frontends import types, values
 from xeemu.frontends.functions import Function
 from xeemu.frontends.lowering import effects
 from xeemu.frontends.lowering.walk import Key, Walk
@@ -30,7 +31,7 @@ from xeemu.frontends.tree import (
     Unary,
     Variable,
 )
-from xeemu.frontends.values import Elements, Fields, Null, Value
+from xeemu.frontends.values import Elements, Fields, Null, Number, Value
 from xeemu.language.interface import Retrace
 
 _MOST = 256
@@ -162,12 +163,31 @@ def unset(of: types.Type) -> Value:
 
 
 def is_unset(value: Value) -> bool:
-    """True if an element of an array, or of one in it, was given no value."""
+    """True if an element of an array or field of a record, or of one in it, was given no value."""
     if isinstance(value, Elements):
         return any(map(is_unset, value.items))
     if isinstance(value, Fields):
         return any(map(is_unset, value.items.values()))
-    return isinstance(value, Null)
+    return isinstance(value, Null) or (isinstance(value, Number) and value.unset is not None)
+
+
+def settled(value: Value) -> Value:
+    """A value in which what has none is zero: where it is in registers for good, nobody finds who reads it."""
+    match value:
+        case Fields(type=of_record, items=fields):
+            return Fields(of_record, {name: settled(item) for name, item in fields.items()})
+        case Elements(type=of_array, items=items):
+            return Elements(of_array, tuple(map(settled, items)))
+        case Null(type=types.Scalar() | types.Vector()):
+            return values.zero(value.type)
+        case Number():
+            return dataclasses.replace(value, unset=None)
+    return value
+
+
+def held(walk: Walk, variable: Variable, value: Value) -> Value:
+    """What a variable in registers holds of a value: of one whose reads are found also what has none."""
+    return value if variable in walk.promoted or not is_unset(value) else settled(value)
 
 
 def is_promoted(walk: Walk, key: Key) -> bool:

@@ -74,7 +74,7 @@ def declare(walk: Walk, variable: Variable) -> None:
         return
 
     def converted() -> values.Value:
-        return arithmetic.converted(walk.evaluate(given), variable.type)
+        return registers.held(walk, variable, arithmetic.converted(walk.evaluate(given), variable.type))
 
     walk.declare(variable, walk.named(variable.name, converted))
 
