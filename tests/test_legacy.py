@@ -270,3 +270,34 @@ int main() {
 }
 """
     np.testing.assert_array_equal(xe.load(program).run().arrays["b"], np.ones(4))
+
+
+def test_the_namespace_may_be_named_again_and_a_selector_may_hide_its_call():
+    program = """
+    #include <CL/sycl.hpp>
+    #include <cstdio>
+    namespace sycl = cl::sycl;
+    class picky : public sycl::device_selector {
+      int operator()(const sycl::device &) const override { return 1; }
+    };
+    int main() {
+      picky chosen;
+      sycl::queue q(chosen);
+      auto platform = q.get_device().get_info<sycl::info::device::platform>();
+      std::printf("%d %d", sycl::id<1>(2) == sycl::range<1>(3) - 1, platform == q.get_device().get_platform());
+    }
+    """.replace("    namespace", "namespace")
+    assert xe.load(program).run().output == "1 1"
+
+
+def test_images_are_refused_with_what_to_write():
+    program = """
+    #include <CL/sycl.hpp>
+    using namespace cl::sycl;
+    int main() {
+      float x[64] = {};
+      image<2> from(x, image_channel_order::rgba, image_channel_type::fp32, range<2>(4, 4));
+    }
+    """
+    with pytest.raises(xe.KernelError, match="images of SYCL are not emulated; write a buffer of the pixels"):
+        xe.load(program)

@@ -15,6 +15,10 @@ _ERROR = 3
 _MOST, _MOST_NOTES = 10, 4
 _CALLED = re.compile(r"no matching function for call to object of type")
 _CONVERSION = re.compile(r"no known conversion from '(.+?)' to '(.+?)' for 1st argument")
+_OF_IMAGES = r"(image_channel_\w+|(un)?sampled_image\w*|image_sampler|coordinate_normalization_mode)"
+_WITHOUT_IMAGES = (
+    "images of SYCL are not emulated; write a buffer of the pixels, or the kernel in OpenCL C, with its images"
+)
 _ADVICE = (
     (
         re.compile(r"cannot assign to return value because function 'operator\[\]' returns a const value"),
@@ -29,6 +33,7 @@ _ADVICE = (
         re.compile(r"incompatible pointer to integer conversion|expression is not assignable"),
         "an element of an accessor of two dimensions takes two indices, a[i][j], or an id<2>",
     ),
+    (re.compile(rf"undeclared identifier '{_OF_IMAGES}'"), _WITHOUT_IMAGES),
 )
 _INSTANCE = re.compile(r"in instantiation of .* requested here")
 _MISSING = re.compile(r"'(.+)' file not found")
@@ -117,6 +122,8 @@ def _of_sycl(name: str, scope: str) -> str:
     extension = next((e for e in _EXTENSIONS if e == name or e in scope.split("::")), None)
     if extension is not None:
         return _EXTENSIONS[extension]
+    if re.fullmatch(_OF_IMAGES, name):
+        return _WITHOUT_IMAGES
     apart = "or keep it apart by #ifndef SYCL_XEEMU"
     if scope.startswith("sycl::ext"):
         return f"xeemu does not have this extension; write it with what SYCL 2020 has, {apart}"

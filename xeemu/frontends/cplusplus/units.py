@@ -45,11 +45,15 @@ def unit(path_or_text: str | os.PathLike[str], options: str | Sequence[str] = ""
 # icpx takes it for no unrolling; clang refuses it.
 _UNROLL_0 = re.compile(r"#pragma unroll\(0\)")
 
+# Programs of SYCL 1.2.1 name the namespace so, in which SYCL 2020 has it already; clang refuses that there are two.
+_ALIAS = re.compile(r"^namespace\s+sycl\s*=\s*(?:::)?cl::sycl\s*;", re.MULTILINE)
+
 
 def _tolerated(name: str) -> str | None:
     """A file without what other compilers take; None if there is nothing of that in it."""
     text = "".join(linecache.getlines(name))
-    return _UNROLL_0.sub("#pragma nounroll ", text) if _UNROLL_0.search(text) else None
+    tolerated = _ALIAS.sub(lambda found: re.sub(r"\S", " ", found[0]), _UNROLL_0.sub("#pragma nounroll ", text))
+    return tolerated if tolerated != text else None
 
 
 def source(path_or_text: str | os.PathLike[str], language: str) -> tuple[str, str | None]:

@@ -59,9 +59,10 @@ template <int D> struct range {
   size_t v[D];
 
   constexpr range() : v{} {}
+  // An id is no range by itself: there are two conversions between the two.
   template <class A>
     requires(D == 1 && detail::counts<A>)
-  constexpr explicit(std::is_floating_point_v<A>) range(A a) : v{(size_t)a} {}
+  constexpr explicit(std::is_floating_point_v<A> || detail::is_coordinates<A>) range(A a) : v{(size_t)a} {}
   template <class A, class B>
     requires(D == 2 && detail::counts<A> && detail::counts<B>)
   constexpr range(A a, B b) : v{(size_t)a, (size_t)b} {}

@@ -129,6 +129,7 @@ enum class architecture : int {
 };
 }  // namespace ext::oneapi::experimental
 
+struct platform;
 namespace info {
 enum class device_type : unsigned { cpu, gpu, accelerator, custom, automatic, host, all };
 enum class local_mem_type : int { none, local, global };
@@ -169,6 +170,7 @@ enum class event_command_status : int { submitted, running, complete };
     static constexpr int number = n; \
   };
 namespace device {
+XEEMU_QUESTION(platform, 0, sycl::platform)
 XEEMU_QUESTION(name, 0, std::string)
 XEEMU_QUESTION(vendor, 1, std::string)
 XEEMU_QUESTION(driver_version, 2, std::string)
@@ -324,7 +326,8 @@ template <class Q> inline typename Q::return_type answer() {
         "what is asked of a kernel's object: its name, arguments, attributes, private memory or required sub-group size; "
         "write what is known of it in the program");
     return R();
-  } else if constexpr (std::is_same_v<R, std::string>) return R(__xeemu::device_text(Q::number));
+  } else if constexpr (std::is_same_v<R, platform>) return R();
+  else if constexpr (std::is_same_v<R, std::string>) return R(__xeemu::device_text(Q::number));
   else if constexpr (std::is_same_v<R, std::vector<size_t>>) {
     R all;
     unsigned long sizes = __xeemu::device_info(100);  // a bit for each, for they are powers of two
@@ -341,12 +344,13 @@ template <class Q> inline typename Q::return_type answer() {
 }
 }  // namespace detail
 
-struct platform;
 struct device;
+struct device_selector;
 namespace detail {
-// What rates devices: a function object, also one whose call operator is not const.
+// What rates devices: a function object, also one whose call operator is not const, or is its base class's alone.
 template <class S>
-concept rates_devices = std::is_invocable_v<const S &, const device &> || std::is_invocable_v<S &, const device &>;
+concept rates_devices = std::is_invocable_v<const S &, const device &> || std::is_invocable_v<S &, const device &> ||
+                        std::is_base_of_v<device_selector, S>;
 }  // namespace detail
 
 struct device {
