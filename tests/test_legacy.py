@@ -285,9 +285,10 @@ def test_the_namespace_may_be_named_again_and_a_selector_may_hide_its_call():
       sycl::queue q(chosen);
       auto platform = q.get_device().get_info<sycl::info::device::platform>();
       std::printf("%d %d", sycl::id<1>(2) == sycl::range<1>(3) - 1, platform == q.get_device().get_platform());
+      for (auto &device : q.get_context().get_info<sycl::info::context::devices>()) std::printf(" %d", device.is_gpu());
     }
     """.replace("    namespace", "namespace")
-    assert xe.load(program).run().output == "1 1"
+    assert xe.load(program).run().output == "1 1 1"
 
 
 def test_images_are_refused_with_what_to_write():

@@ -50,7 +50,7 @@ class Races:
         if self.over:
             return
         if memory.freed is not None:
-            self.frees.used(memory, "a copy or fill uses" if self.machine.commands.open else "the host uses")
+            self.frees.used(memory, "a copy, fill or host task uses" if self.machine.commands.open else "the host uses")
             return
         queues = self.machine.commands
         pending = queues.touch(memory, writes)

@@ -169,7 +169,7 @@ class Queues:
             return self.ordering.pending(memory, writes)
         accesses = self.open[-1].accesses
         if not any(a.memory is memory and a.writes >= writes for a in accesses):
-            accesses.append(Access("", "a copy or fill", self.machine.place, memory, writes))
+            accesses.append(Access("", "a copy, fill or host task", self.machine.place, memory, writes))
             if self.machine.strict:
                 words.watch(memory, self.machine.on_access)
         return None

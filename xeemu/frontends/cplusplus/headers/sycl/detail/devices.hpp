@@ -130,6 +130,7 @@ enum class architecture : int {
 }  // namespace ext::oneapi::experimental
 
 struct platform;
+struct device;
 namespace info {
 enum class device_type : unsigned { cpu, gpu, accelerator, custom, automatic, host, all };
 enum class local_mem_type : int { none, local, global };
@@ -264,6 +265,8 @@ XEEMU_QUESTION(profile, 4, std::string)
 XEEMU_QUESTION(extensions, 54, std::vector<std::string>)
 }  // namespace platform
 namespace context {
+XEEMU_QUESTION(platform, 0, sycl::platform)
+XEEMU_QUESTION(devices, 0, std::vector<sycl::device>)
 XEEMU_QUESTION(atomic_memory_order_capabilities, 51, std::vector<memory_order>)
 }
 namespace queue {
@@ -334,7 +337,8 @@ template <class Q> inline typename Q::return_type answer() {
     for (size_t n = 1; n <= 128; n *= 2)
       if (sizes & n) all.push_back(n);
     return all;
-  } else if constexpr (requires { typename R::value_type; }) return R();
+  } else if constexpr (std::is_same_v<R, std::vector<device>>) return R(1);
+  else if constexpr (requires { typename R::value_type; }) return R();
   else if constexpr (requires { R::dimensions; }) {
     size_t most = __xeemu::device_info(11);
     if constexpr (R::dimensions == 1) return R(most);
@@ -344,7 +348,6 @@ template <class Q> inline typename Q::return_type answer() {
 }
 }  // namespace detail
 
-struct device;
 struct device_selector;
 namespace detail {
 // What rates devices: a function object, also one whose call operator is not const, or is its base class's alone.
