@@ -17,6 +17,7 @@ from jax import lax
 import xeemu as xe
 from xeemu import kernels
 from xeemu.cost import batch, census, costing, costs, counting, sampling
+from xeemu.cost.ledger import Ledger, condensed, subtractable, totals
 from xeemu.devices.lanes import _network
 from xeemu.knowledge import symbolic_execution
 from xeemu.launching import apart
@@ -350,22 +351,25 @@ def _counts(kernel, nd_range, arguments, static, device="max1550", memory_bytes=
     prepared = prepare(kernel, nd_range, device, tuple(map(Description.of, arguments)), bound, options)
     tree = symbolic_execution.of_program(prepared.program, prepared.facts, scalars(arguments))
     drawn = sample and sampling.draw(prepared.program.geometry.groups, prepared.cut.chunk, sample)
-    ledger = counting.Ledger(census.take(tree, device, blank), drawn)
+    taken = census.take(tree, device, blank)
+    ledger = Ledger(taken, drawn, subtractable(taken, prepared.program, drawn))
     _, state = costing.Counted(prepared, ledger).run(arguments)
-    return prepared.cut.chunk, ledger.census, counting.counts(ledger, state)
+    counts = counting.counts(ledger, state and condensed(ledger, state))
+    return prepared.cut.chunk, ledger.census, counts, {**taken.tallies, **(totals(ledger, state) if state else {})}
 
 
 def assert_alike(known, ran):
     """The same figures, but for those that a run does not count lane by lane."""
-    (_, before), (_, after) = known, ran
+    (_, before, tallies), (_, after, others) = known, ran
     for place, figures in before.figures.items():
         ours, theirs = dict(figures), dict(after.figures[place])
         for each in (ours, theirs):
             del each["bytes_used" if place.memory.space == "local" else "l1_passes"]
         assert ours == theirs, place
     assert before.executions == after.executions
-    for memory, tally in before.tallies.items():
-        np.testing.assert_array_equal(tally, after.tallies[memory])
+    assert before.most_updates == after.most_updates
+    for memory, tally in tallies.items():
+        np.testing.assert_array_equal(tally, others[memory])
 
 
 SIZES = {
@@ -713,7 +717,7 @@ def _counted(kernel):
     arguments, device = (np.zeros(2048, np.int32),) * 3, xe.device("max1550")
     prepared = prepare_alone(kernel, xe.NDRange(2048, 128), device, arguments, {})
     tree = symbolic_execution.of_program(prepared.program, prepared.facts, scalars(arguments))
-    return costing.Counted(prepared, counting.Ledger(census.take(tree, device), None))
+    return costing.Counted(prepared, Ledger(census.take(tree, device), None))
 
 
 def _compiled(counted):
@@ -749,6 +753,42 @@ def test_chunks_change_no_count(name, size, room, blank):
     assert one == 1 < some < many
     figures = [
         sorted((place.site.line, place.op, list(f.values())) for place, f in counts.figures.items())
-        for _, counts in (whole, cut, last)
+        for _, counts, _ in (whole, cut, last)
     ]
     assert figures[0] == figures[1] == figures[2]
+
+
+# --- Updates that add one ---
+
+
+@xe.kernel
+def counted_ones(wg, where, first, second, third):
+    """All of one, but that another amount is added to the second, and that the third is stored to."""
+    i = wg.global_id()
+    first = first.atomic[where[i]].add(1).atomic[where[i] // 2].add(1, where=where[i] > 5)
+    return first, second.atomic[where[i]].add(1).atomic[0].add(2), third.at[i].set(7).atomic[where[i]].add(1)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.int64, np.float32])
+def test_ones_that_are_added_are_counted_by_what_they_add_up_to(dtype):
+    where = np.random.default_rng(8).integers(0, 40, 64, dtype=np.int32)
+    # One of them is out of bounds: it adds nothing.
+    where[9] = 100
+    first = np.arange(64).astype(dtype)
+    first[5] = np.finfo(dtype).max if dtype is np.float32 else np.iinfo(dtype).max
+    with jax.enable_x64(True):
+        ledger, tallies = _ones(where, first)
+    assert {memory.name for memory in ledger.subtracted} == (set() if dtype is np.float32 else {"first"})
+    expected = np.bincount(where, minlength=101)[:64] + np.bincount(where[where > 5] // 2, minlength=64)
+    np.testing.assert_array_equal(tallies["first"], expected)
+    np.testing.assert_array_equal(tallies["third"], np.bincount(where, minlength=101)[:64])
+
+
+def _ones(where, memory):
+    arguments = (where, memory, np.zeros(64, np.int32), np.zeros(64, np.int32))
+    device = xe.device("max1550")
+    prepared = prepare_alone(counted_ones, xe.NDRange(64, 16), device, arguments, {})
+    taken = census.take(symbolic_execution.of_program(prepared.program, prepared.facts, scalars(arguments)), device)
+    ledger = Ledger(taken, None, subtractable(taken, prepared.program, None))
+    _, state = costing.Counted(prepared, ledger).run(arguments)
+    return ledger, {memory.name: tally for memory, tally in totals(ledger, state).items()}

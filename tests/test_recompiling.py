@@ -22,7 +22,7 @@ class Clock:
     def __init__(self, *steps):
         self.now, self.steps = 0.0, list(steps)
 
-    def perf_counter(self):
+    def process_time(self):
         self.now += self.steps.pop(0) if len(self.steps) > 1 else self.steps[0]
         return self.now
 

@@ -1,8 +1,10 @@
 """The version of xeemu."""
 
+import functools
 import importlib.metadata
 
 
+@functools.cache
 def version() -> str:
     """Of the installed package; xeemu need not be installed to be used."""
     try:

@@ -30,3 +30,10 @@ def total(addends: Iterable[N | None]) -> N | None:
     each = list(addends)
     known = [addend for addend in each if addend is not None]
     return sum(known) if len(known) == len(each) else None
+
+
+def most(each: Iterable[N | None]) -> N | None:
+    """The greatest of numbers that are at least 0, 0 without any; not known where one is not."""
+    found = list(each)
+    known = [number for number in found if number is not None]
+    return max(known, default=0) if len(known) == len(found) else None

@@ -11,7 +11,8 @@ import numpy as np
 
 from xeemu.cost import census, counting, registers, sampling
 from xeemu.cost.census import Census
-from xeemu.cost.counting import Counting, Ledger
+from xeemu.cost.counting import Counting
+from xeemu.cost.ledger import Ledger, condensed, subtractable, tallied
 from xeemu.cost.report import Report
 from xeemu.cost.tabulation import tabulate
 from xeemu.devices.device import Device
@@ -127,7 +128,7 @@ def _counted(taken: Census, prepared: Prepared, sample: int | None) -> "Counted"
     registers.check(prepared, taken)
     groups = prepared.program.geometry.groups
     drawn = None if sample is None or sample >= groups else sampling.draw(groups, prepared.cut.chunk, sample)
-    return Counted(prepared, Ledger(taken, drawn))
+    return Counted(prepared, Ledger(taken, drawn, subtractable(taken, prepared.program, drawn)))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -145,7 +146,7 @@ class Counted:
         self._check_ended(state)
         if not self._watched.outputs:
             outputs = executables.executable(self.prepared.unwatched).run(given)
-        return outputs, state
+        return outputs, tallied(self.ledger, state, self.prepared.program, given, outputs)
 
     def _check_ended(self, state: Mapping[str, Any]) -> None:
         hint = "a profile goes on no longer; estimate it, or profile a launch in which it ends"
@@ -153,8 +154,8 @@ class Counted:
 
     def report(self, state: Mapping[str, Any]) -> Report:
         """The report of a run that has counted so much."""
-        seen = _Seen(state)
-        return _report_again(self, seen) if seen.is_small else _report(self, state)
+        seen = _Seen(condensed(self.ledger, state))
+        return _report_again(self, seen) if seen.is_small else _report(self, seen.state)
 
     @functools.cached_property
     def known_report(self) -> Report:
@@ -165,7 +166,7 @@ class Counted:
     def _watched(self) -> Watched:
         """What counts: as the kernel runs, or beside a launch where that takes less."""
         taken, observer = self.ledger.census, functools.partial(Counting, self.ledger)
-        keys = {*taken.left, *taken.untallied}
+        keys = {*taken.left, *(key for key in taken.untallied if taken.place(key).memory in self.ledger.noted)}
         sampled = self.ledger.sample is not None
         beside = None if sampled else apart.of_observer(self.prepared, keys, None in taken.active.values(), False)
         return Watched(beside or self.prepared, observer, self.ledger.zeros, outputs=beside is None)

@@ -8,8 +8,7 @@ Not counted: the bytes used of accesses to local memory that are measured lane b
 
 import dataclasses
 import functools
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import jax
 import jax.numpy as jnp
@@ -21,90 +20,15 @@ from xeemu.cost.census import Census
 from xeemu.cost.costs import FIGURES
 from xeemu.cost.counter import Execution
 from xeemu.cost.instructions import START
+from xeemu.cost.ledger import TALLY, Ledger, State
 from xeemu.cost.observed import Observed
 from xeemu.cost.sampling import Sample
 from xeemu.emission.emitted_chunks import EmittedChunk
-from xeemu.emission.observer import MAX_ITERATIONS, Event, Observer
+from xeemu.emission.observer import Event, Observer
 from xeemu.emission.values import Emitted
-from xeemu.knowledge import termination
 from xeemu.knowledge.access_tree import AccessSite, Key
 from xeemu.knowledge.analysis import Facts
-from xeemu.knowledge.termination import IterationLimits
 from xeemu.language.linearity import Allocation
-
-State = dict[str, list[jax.Array]]
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Ledger:
-    """What there is to count in a launch.
-
-    Attributes:
-      census: what is known already.
-      sample: the work-groups that are measured lane by lane; None for all.
-    """
-
-    census: Census
-    sample: Sample | None
-
-    @functools.cached_property
-    def places(self) -> tuple[AccessSite, ...]:
-        """The memory operations of the source some of whose figures are missing."""
-        return tuple(dict.fromkeys(self.census.place(key) for key in self.census.left))
-
-    @functools.cached_property
-    def paths(self) -> tuple[Facts, ...]:
-        """The call paths of whose bodies the number of executions is missing."""
-        return tuple(facts for facts, times in self.census.executions.items() if times is None)
-
-    @functools.cached_property
-    def sections(self) -> tuple[Key, ...]:
-        """The sections in divergent code of which it is missing how often a sub-group executes them."""
-        return tuple(key for key, times in self.census.active.items() if times is None)
-
-    @functools.cached_property
-    def limits(self) -> IterationLimits:
-        """How long loops may go on."""
-        return termination.limits([self.census.tree.root.facts], MAX_ITERATIONS)
-
-    @functools.cached_property
-    def shown(self) -> Mapping[Key, int]:
-        """Accesses to local memory of which an execution is kept to be shown: their numbers."""
-        keys = [key for key in self.census.left if self.census.place(key).memory.space == "local"]
-        return {key: number for number, key in enumerate(keys)}
-
-    @functools.cached_property
-    def tallied(self) -> tuple[Allocation, ...]:
-        """The memories of which the updates of some elements are missing."""
-        return tuple(dict.fromkeys(self.census.place(key).memory for key in self.census.untallied))
-
-    def zeros(self) -> State:
-        """The state in which nothing was counted.
-
-        Keys:
-          figures: int64 `[F]` for each place.
-          sums, squares: float64 `[F]` for each place, over the groups of a sample.
-          turns: an int64 for each path.
-          active: an int64 for each section in divergent code.
-          tallies: uint32 `[elements]` for each memory.
-          exceeded: for each loop of `limits` whether it was given up.
-          elements, taken: for each access that is shown the last execution by the first group: `[n]` elements of the
-            memory, and which of them were accessed, n being all elements of the access.
-        """
-        sizes = [math.prod(self.census.operations[key][0].access.shape) for key in self.shown]
-        blank = [jnp.zeros(len(FIGURES), np.int64) for _ in self.places]
-        sampled = [jnp.zeros(len(FIGURES), np.float64) for _ in self.places if self.sample]
-        return {
-            "figures": blank,
-            "sums": sampled,
-            "squares": list(sampled),
-            "turns": [jnp.zeros((), np.int64) for _ in self.paths],
-            "active": [jnp.zeros((), np.int64) for _ in self.sections],
-            "exceeded": [jnp.zeros((), bool) for _ in self.limits.loops],
-            "tallies": [jnp.zeros(memory.elements, np.uint32) for memory in self.tallied],
-            "elements": [jnp.zeros(size, np.int32) for size in sizes],
-            "taken": [jnp.zeros(size, bool) for size in sizes],
-        }
 
 
 class Counting(Observer):
@@ -121,7 +45,7 @@ class Counting(Observer):
         self.ledger, self.chunk, self.limits = ledger, chunk, ledger.limits
         self.drawn = ledger.sample.drawn(chunk) if ledger.sample else None
         slots = ledger.sample.slots if ledger.sample else 0
-        self._counted = {**state, "groups": [jnp.zeros((slots, len(FIGURES)), np.int64) for _ in state["sums"]]}
+        self._counted: State = {**state, "groups": [jnp.zeros((slots, len(FIGURES)), np.int64) for _ in state["sums"]]}
         self._batch = Batch()
         self._paths = {facts: number for number, facts in enumerate(ledger.paths)}
         self._sections = {key: number for number, key in enumerate(ledger.sections)}
@@ -178,7 +102,7 @@ class Counting(Observer):
 
     def on_access(self, event: Event, chunk: EmittedChunk) -> None:
         key = event.facts, event.number
-        missing, untallied = key in self._left, key in self.ledger.census.untallied
+        missing, untallied = key in self._left, key in self._untallied
         if not (missing or untallied) or not event.lanes.count:
             return
         observed = self._observed(key, event)
@@ -192,6 +116,11 @@ class Counting(Observer):
     @functools.cached_property
     def _left(self) -> frozenset[Key]:
         return frozenset(self.ledger.census.left)
+
+    @functools.cached_property
+    def _untallied(self) -> frozenset[Key]:
+        taken, noted = self.ledger.census, self.ledger.noted
+        return frozenset(key for key in taken.untallied if taken.place(key).memory in noted)
 
     def _observed(self, key: Key, event: Event) -> Observed:
         taken = self.ledger.census
@@ -216,7 +145,7 @@ class Counting(Observer):
             self._add("figures", place, figures)
 
     def _tally(self, observed: Observed) -> None:
-        number = self.ledger.tallied.index(observed.memory)
+        number = self.ledger.noted.index(observed.memory)
         elements, taken = observed.elements(), observed.taken()
         if self.drawn is not None:
             elements, taken = (a if len(a) == 1 else a[self.drawn.groups] for a in (elements, taken))
@@ -225,7 +154,7 @@ class Counting(Observer):
         shape = (groups, observed.where.count)
         elements, taken = (jnp.broadcast_to(array, shape).reshape(-1) for array in (elements, taken))
         tally = self._counted["tallies"][number]
-        self._put("tallies", number, tally.at[elements].add(taken.astype(np.uint32), mode="drop"))
+        self._put("tallies", number, tally.at[elements].add(taken.astype(TALLY), mode="drop"))
 
     def _show(self, number: int, observed: Observed) -> None:
         """Keeps what the first group of the launch accesses, where it does."""
@@ -254,7 +183,7 @@ class Counts:
       errors: standard errors `[F]` of those that were counted on a sample, for each place; None where nothing was.
       executions: for each call path.
       active: for each section in divergent code the times that a sub-group with an active lane executes it.
-      tallies: for each memory of the census lanes by element.
+      most_updates: for each memory with a tally in the census, the lanes that update the element that most do.
       shown: for each place of local memory an execution, where there is one.
       sampled: work-groups on which was counted what was not counted on all; None if there was nothing.
     """
@@ -263,22 +192,23 @@ class Counts:
     errors: Mapping[AccessSite, np.ndarray | None]
     executions: Mapping[Facts, int | None]
     active: Mapping[Key, int | None]
-    tallies: Mapping[Allocation, np.ndarray | None]
+    most_updates: Mapping[Allocation, int | None]
     shown: Mapping[AccessSite, Execution]
     sampled: int | None = None
 
 
-def counts(ledger: Ledger, state: Mapping[str, Sequence[np.ndarray]] | None) -> Counts:
+def counts(ledger: Ledger, state: State | None) -> Counts:
     """What the census and a run have counted together.
 
     Args:
       ledger: what there was to count.
-      state: the observer's state after the last chunk; None without a run.
+      state: the observer's state after the last chunk, `condensed`; None without a run.
     """
     taken = ledger.census
     known = _known(taken)
     errors: dict[AccessSite, np.ndarray | None] = dict.fromkeys(known)
-    executions, tallies = dict(taken.executions), dict(taken.tallies)
+    executions = dict(taken.executions)
+    most: dict[Allocation, int | None] = {m: int(np.max(t, initial=0)) for m, t in taken.tallies.items()}
     if state is None:
         sample = group_sampling.drawn(taken)
         if sample is not None:
@@ -286,13 +216,13 @@ def counts(ledger: Ledger, state: Mapping[str, Sequence[np.ndarray]] | None) -> 
                 _estimate(place, known, errors, taken, sample)
         estimated = [place for place, error in errors.items() if error is not None]
         figures = {p: _named(n) if p in estimated else _partial(p, n, taken) for p, n in known.items()}
-        tallied = {memory: None if memory in ledger.tallied else tally for memory, tally in tallies.items()}
+        most |= dict.fromkeys(ledger.tallied)
         return Counts(
             figures,
             errors,
             executions,
             taken.active,
-            tallied,
+            most,
             _worst(taken),
             sample.size if sample and estimated else None,
         )
@@ -303,11 +233,7 @@ def counts(ledger: Ledger, state: Mapping[str, Sequence[np.ndarray]] | None) -> 
             known[place] = known[place] + totals
     executions |= {facts: int(turns) for facts, turns in zip(ledger.paths, state["turns"], strict=True)}
     active = dict(taken.active) | {key: int(n) for key, n in zip(ledger.sections, state["active"], strict=True)}
-    scale, sampled = (1.0, None) if ledger.sample is None else (ledger.sample.scale, ledger.sample.size)
-    tallies |= {
-        memory: taken.tallies[memory] + np.rint(tally * scale).astype(np.int64)
-        for memory, tally in zip(ledger.tallied, state["tallies"], strict=True)
-    }
+    most |= {memory: int(number) for memory, number in zip(ledger.tallied, state["tallies"], strict=True)}
     figures = {
         place: _named(total) if place in ledger.places else _partial(place, total, taken)
         for place, total in known.items()
@@ -317,9 +243,9 @@ def counts(ledger: Ledger, state: Mapping[str, Sequence[np.ndarray]] | None) -> 
         errors,
         executions,
         active,
-        tallies,
+        most,
         _worst(taken) | _seen(ledger, state),
-        sampled,
+        None if ledger.sample is None else ledger.sample.size,
     )
 
 
@@ -366,7 +292,7 @@ def _worst(taken: Census) -> dict[AccessSite, Execution]:
     return found
 
 
-def _seen(ledger: Ledger, state: Mapping[str, Sequence[np.ndarray]]) -> dict[AccessSite, Execution]:
+def _seen(ledger: Ledger, state: State) -> dict[AccessSite, Execution]:
     """Executions of what was counted as the kernel ran."""
     found: dict[AccessSite, Execution] = {}
     for key, number in ledger.shown.items():

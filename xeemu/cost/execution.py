@@ -97,10 +97,4 @@ def _atomics(sites: Mapping[AccessSite, SiteReport], counts: Counts, taken: Cens
 
 
 def _contention(memories: set[Allocation], counts: Counts) -> int | None:
-    most = 0
-    for memory in memories:
-        tally = counts.tallies.get(memory)
-        if tally is None:
-            return None
-        most = max(most, int(tally.max(initial=0)))
-    return most
+    return amounts.most(counts.most_updates.get(memory) for memory in memories)

@@ -11,8 +11,9 @@ from xeemu.cost import amounts, bounds, conflicts, execution, figures, hints, re
 from xeemu.cost.advice import Evidence, Idle
 from xeemu.cost.census import Census
 from xeemu.cost.costs import FIGURES, kind
-from xeemu.cost.counting import Counts, Ledger
+from xeemu.cost.counting import Counts
 from xeemu.cost.execution import Executed
+from xeemu.cost.ledger import Ledger
 from xeemu.cost.registers import Registers
 from xeemu.cost.report import Report
 from xeemu.cost.sites import GlobalTotals, LocalTotals, SiteReport
