@@ -12,7 +12,7 @@ from threaded import on_a_cpu
 
 import xeemu as xe
 from xeemu.kernels import EXAMPLES
-from xeemu.launching import capacity, cores
+from xeemu.launching import capacity, cores, working_set
 from xeemu.launching.arguments import Description
 from xeemu.launching.executables import Executable
 from xeemu.launching.options import Options
@@ -300,6 +300,33 @@ def test_a_launch_whose_values_fuse_needs_no_chunks(kernel, memory_bytes, whole)
     taken_bytes, chunk = compiled_bytes(kernel, xe.NDRange(MANY, 64), shapes, {}, memory_bytes)
     assert (chunk == MANY // 64) == whole
     assert taken_bytes <= (memory_bytes or (2 if whole else 16) << 20)
+
+
+def normalised(value):
+    @xe.kernel
+    def kernel(wg, x, y):
+        i = wg.global_id()
+        return y.at[i].set(value(wg, x[i]))
+
+    return kernel
+
+
+@pytest.mark.parametrize(
+    ("value", "straight"),
+    [
+        (lambda wg, v: jnp.exp(v) / wg.reduce(jnp.exp(v), "add"), False),
+        (lambda wg, v: jnp.where(wg.reduce(jnp.sqrt(v), "max") > 2, jnp.sqrt(v), v), False),
+        (lambda wg, v: v / wg.reduce(jnp.exp(v), "add"), True),
+        (lambda wg, v: (v - wg.reduce(v, "max")) * wg.reduce(v - wg.reduce(v, "max"), "add"), True),
+        (lambda wg, v: jnp.exp(v) + 1 / jnp.exp(v), True),
+    ],
+    ids=["softmax", "a choice", "a sum alone", "differences", "no algorithm"],
+)
+def test_what_takes_long_and_is_used_after_an_algorithm_too_does_not_fuse(value, straight):
+    """It is not compiled as a whole then, only to see that it takes as much as its arrays."""
+    x = np.ones(MANY, np.float32)
+    ready = prepared(normalised(value), xe.NDRange(MANY, 64), (x, x))
+    assert working_set.is_straight(ready.analysed.task.facts) == straight
 
 
 def test_a_launch_as_a_whole_gives_the_same():

@@ -42,14 +42,22 @@ def is_straight(facts: Facts) -> bool:
     """Whether a (sub)program has values that a compiler can fuse, and nothing else.
 
     It has neither loops nor branches nor scans but for what is the same in all groups, gives no old values of atomic
-    operations, updates memories at places that are known, and loads no window that may be out of bounds, of which
-    chunks would be in bounds.
+    operations, updates memories at places that are known, loads no window that may be out of bounds, of which chunks
+    would be in bounds, and uses nothing after a group's algorithm that takes long to compute and goes into that.
     """
-    return not any(
-        op.regions or _is_scan(op) or (op.name in ops.ACCESSES and not _is_fused(op, facts))
-        for op in facts.body.ops
-        if not all(_is_common(facts.values[v]) for v in op.results)
-    )
+    own = [op for op in facts.body.ops if not all(_is_common(facts.values[v]) for v in op.results)]
+    if any(op.regions or _is_scan(op) or (op.name in ops.ACCESSES and not _is_fused(op, facts)) for op in own):
+        return False
+    return not any(op.name == ops.COLLECTIVE and _keeps(op, facts) for op in own)
+
+
+def _keeps(algorithm: Op, facts: Facts) -> bool:
+    """Whether what takes long to compute goes into a group's algorithm and elsewhere: it is there at once then."""
+    body, before = facts.body, set(facts.body.needed(algorithm.operands))
+    each = (v for n in before if ops.of(body.ops[n]).slow for v in body.ops[n].results)
+    made = {v for v in each if facts.values[v].varying}
+    others = (op for n, op in enumerate(body.ops) if n not in before and op is not algorithm)
+    return any(not made.isdisjoint(op.used) for op in others)
 
 
 def _is_common(known: Known) -> bool:
