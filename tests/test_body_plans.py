@@ -9,9 +9,9 @@ import xeemu as xe
 from xeemu.devices.target import CPU
 from xeemu.ir import control, ops
 from xeemu.kernels import EXAMPLES
-from xeemu.planning import body_plans, storage
+from xeemu.planning import body_plans, plan_notes, storage
 from xeemu.planning.access_plans import Scatter, Store
-from xeemu.planning.body_plans import BodyPlan, CallPlan, ChoicePlan, CountedLoopPlan, Observation, WhileLoopPlan
+from xeemu.planning.body_plans import ChoicePlan, CountedLoopPlan, Observation
 from xeemu.planning.chunk import Chunk
 from xeemu.planning.loop_plans import Batched
 from xeemu.planning.memory_plans import Deferred, LoadOfBlock
@@ -30,27 +30,6 @@ def planned(ready, arguments, observation=Observation(), written=False):  # noqa
     return body_plans.of_program(facts, chunk, storage.of_arguments(program, arrays, {}), observation).body
 
 
-def inner(plan):
-    """The plans of the bodies of an operation."""
-    match plan:
-        case CallPlan(body):
-            return [body]
-        case ChoicePlan(branches=branches):
-            return list(branches.values())
-        case CountedLoopPlan(bodies=bodies):
-            return list(bodies.values())
-        case WhileLoopPlan(predicate=predicate, body=body):
-            return [predicate, body]
-    return []
-
-
-def bodies(plan: BodyPlan):
-    yield plan
-    for each in plan.operations.values():
-        for body in inner(each):
-            yield from bodies(body)
-
-
 @pytest.mark.parametrize("written", [False, True])
 @pytest.mark.parametrize("name", SIZES)
 def test_each_operation_that_leaves_a_choice_is_planned(name, written):
@@ -58,7 +37,7 @@ def test_each_operation_that_leaves_a_choice_is_planned(name, written):
     size = SIZES[name] or example.size
     arguments = example.inputs(size)
     ready = prepared(example.kernel, example.nd_range(size), arguments, example.static)
-    for body in bodies(planned(ready, arguments, Observation(watched=written), written)):
+    for body in plan_notes.bodies(planned(ready, arguments, Observation(watched=written), written)):
         for number, op in enumerate(body.facts.body.ops):
             choice = op.name in (*ops.ACCESSES, ops.BARRIER, ops.ALLOCATE) or op.name not in ops.LANGUAGE
             assert (number in body.operations) == choice, op.name
@@ -82,7 +61,10 @@ def test_a_branch_is_planned_with_the_mask_that_it_gets(by, branches, kind):
     (choice,) = (each for each in plan.operations.values() if isinstance(each, ChoicePlan))
     assert len(choice.branches) == branches
     stores = [
-        p.by for body in bodies(plan) for n, p in body.operations.items() if body.facts.body.ops[n].name == ops.STORE
+        p.by
+        for body in plan_notes.bodies(plan)
+        for n, p in body.operations.items()
+        if body.facts.body.ops[n].name == ops.STORE
     ]
     (store,) = stores
     assert isinstance(store, Store)
@@ -133,3 +115,20 @@ def test_loops_are_counted_for_whom_has_a_limit():
         limits = {} if limit is None else {(facts, number): limit}
         plan = planned(ready, arguments, Observation(limits=limits)).operations[number]
         assert plan.by == TopTested(limit)
+
+
+def test_plans_are_printed_beside_the_operations():
+    x, out = np.ones(64, np.int32), np.zeros(64, np.int32)
+    lines = str(xe.trace(chosen, xe.NDRange(64, 16), after="plans")(x, out, by="each")).splitlines()
+    notes = [(line.split("#")[0].strip(), line.partition("# ")[2]) for line in lines]
+    assert [note for text, note in notes if "local_id" in text] == ["LaneForm"]
+    assert [note for text, note in notes if text.startswith("store")] == ["Store(by=Scatter)"]
+    assert {note for text, note in notes if text.startswith("if ")} == {"Divergent(skips=True)"}
+
+
+def test_of_a_loop_the_iterations_of_its_blocks_are_printed():
+    arguments = np.ones(1024, np.int32), np.zeros(32, np.int32)
+    text = str(xe.trace(filling, xe.NDRange(32, 16), after="plans")(*arguments))
+    assert "Batched(versions=" in text
+    assert "# LoadOfBlock" in text
+    assert "# Deferred" in text

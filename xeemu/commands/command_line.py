@@ -130,7 +130,9 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 def _add_trace(parser: argparse.ArgumentParser) -> None:
     _add_target(parser)
     parser.add_argument(
-        "--after", metavar="PASS", help="what a launch has made of it after a pass, instead of as it was written"
+        "--after",
+        metavar="PASS",
+        help="what a launch has made of it after a pass, or how it carries that out (plans), instead of as it was written",
     )
     _add_json(parser)
 

@@ -42,8 +42,11 @@ def fragment(program: "Program") -> str:
 
 
 def _operations(program: "Program") -> Iterator[tuple[str, str]]:
-    file = program.kernel.function.__code__.co_filename
-    return printer.rows(of_kernel(program), lambda op: _place(op, file))
+    file, printed = program.kernel.function.__code__.co_filename, of_kernel(program)
+    if not program.notes:
+        return printer.rows(printed, lambda op: _place(op, file))
+    notes = {new: program.notes.get(op) for new, op in zip(printed.walk(), program.body.walk(), strict=True)}
+    return printer.rows(printed, lambda op: f"# {note}" if (note := notes[op]) else "")
 
 
 def of_kernel(program: "Program") -> Region:

@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import functools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from xeemu.errors import Error, KernelError, NoSuchVariableError
 from xeemu.ir import ops, verifier
-from xeemu.ir.program import Region
+from xeemu.ir.program import Op, Region
 from xeemu.language import (
     calls,
     diagnosis,
@@ -62,6 +62,7 @@ class Program:
       output_tree: the structure of what the kernel returns.
       wide: whether JAX's 64-bit types were on.
       sub_groups: whether the kernel has asked for its sub-groups.
+      notes: what is printed beside operations, in place of the lines that they come from.
     """
 
     kernel: Kernel
@@ -75,6 +76,7 @@ class Program:
     output_tree: Any
     wide: bool
     sub_groups: bool = False
+    notes: Mapping[Op, str] = dataclasses.field(default_factory=dict)
 
     @functools.cached_property
     def local_bytes(self) -> int:

@@ -23,6 +23,7 @@ from xeemu.launching import (
     executables,
     iteration_limits,
     kernel_warnings,
+    plans,
     request,
     sharding,
     unwritten,
@@ -45,6 +46,8 @@ from xeemu.launching.request import Request
 from xeemu.launching.staged import Launched, Stages
 from xeemu.passes import pipeline
 from xeemu.stepping import interleaving
+
+_PLANS = "plans"
 
 T = TypeVar("T")
 
@@ -259,7 +262,8 @@ def trace(
     Args:
       kernel, nd_range, device: as for `launch`.
       after: the name of a pass; the program is then what a launch has made of it after that one (see
-        `xeemu.passes.pipeline`). Without it, the program is as it was written.
+        `xeemu.passes.pipeline`). Or `"plans"`: what it is after all of them, with how each operation is carried out
+        (see `xeemu.planning`) in place of its line. Without it, the program is as it was written.
 
     Returns:
       A function that takes arrays or `jax.ShapeDtypeStruct`s and gives the `Program`, whose `str` is a listing.
@@ -267,10 +271,10 @@ def trace(
     Raises:
       KernelArgumentError: there is no such pass.
     """
-    if after is not None and after not in pipeline.NAMES:
+    if after is not None and after not in (*pipeline.NAMES, _PLANS):
         raise KernelArgumentError(
-            f"after={after!r} is no pass{did_you_mean(str(after), pipeline.NAMES)}. The passes are, in this order, "
-            f"{', '.join(pipeline.NAMES)}"
+            f"after={after!r} is no pass{did_you_mean(str(after), (*pipeline.NAMES, _PLANS))}. The passes are, in this "
+            f"order, {', '.join(pipeline.NAMES)}; {_PLANS!r} is how their program is carried out"
         )
     nd_range = own_range(kernel, nd_range)
     modelled = checked_device(kernel, nd_range, device)
@@ -284,6 +288,9 @@ def _trace_of(kernel: Kernel, nd_range: NDRange, device: Device, after: str | No
     def call(*arguments: Any, **static: Any) -> Program:
         taken, leaves = kernel.with_leaves(arguments)
         given = tuple(map(Description.of, checked_arguments(taken, leaves, SHAPED)))
+        if after == _PLANS:
+            options = Options(None, False, False, platform_of(arguments))
+            return plans.of_launch(prepare(taken, nd_range, device, given, kernel.bind_static(static), options))
         traced = traced_program(taken, nd_range, device, given, kernel.bind_static(static))
         if after is None:
             return traced

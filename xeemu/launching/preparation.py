@@ -262,6 +262,10 @@ class Prepared:
             return self.analysed.task, chunk
         return self.cut.inner.task, dataclasses.replace(chunk, inner=True)
 
+    def full_chunk(self, share: Share | None) -> tuple[Task, EmittedChunk]:
+        """What a full chunk carries out that nobody watches, and the chunk, from the first group on."""
+        return self._task(self._chunk(0, 0, share), 0)
+
     def _as_stored(self, memories: list[jax.Array], written: list[int], share: Share | None) -> list[jax.Array]:
         """Contents of memories in the shapes in which full chunks store to them, in a program for one thread.
 
@@ -270,7 +274,7 @@ class Prepared:
         """
         if share is None or not share.single:
             return memories
-        task, chunk = self._task(self._chunk(0, 0, share), 0)
+        task, chunk = self.full_chunk(share)
         held = storage.of_arguments(
             task.program, dict(zip(written, memories, strict=True)), buffers.units(share.origins)
         )
