@@ -132,7 +132,7 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--after",
         metavar="PASS",
-        help="what a launch has made of it after a pass, or how it carries that out (plans), instead of as it was written",
+        help="what a launch has made of it after a pass, or after all with how it is carried out (plans)",
     )
     _add_json(parser)
 
