@@ -14,6 +14,9 @@ from xeemu.ir import control
 from xeemu.knowledge import termination
 from xeemu.language import importing
 from xeemu.language.memory import poison
+from xeemu.launching.arguments import Description
+from xeemu.launching.options import Options
+from xeemu.launching.preparation import prepare
 
 N = xe.NDRange(128, 64)
 ONE = np.zeros(1, np.int32)
@@ -209,3 +212,13 @@ def test_which_loops_surely_end(loop, ends):
     body = importing.imported(jax.make_jaxpr(loop)(jnp.int32(3), jnp.int32(5)))
     (found,) = (s for s in map(control.of, body.walk()) if isinstance(s, control.While))
     assert termination.surely_ends(found) == ends
+
+
+@pytest.mark.parametrize("value", [1, 0])
+def test_the_loop_that_was_given_up_is_put_where_the_host_reads_it(value):
+    arguments = np.full(1, value, np.int32), np.zeros(128, np.int32)
+    options = Options(None, False, False, "gpu", max_iterations=50)
+    ready = prepare(apart, N, xe.device("max1550"), tuple(map(Description.of, arguments)), (), options)
+    *_, given_up = ready.compiled(*arguments)
+    assert given_up.sharding.memory_kind == "pinned_host"
+    assert bool(given_up) == (value == 0)

@@ -40,6 +40,14 @@ def nowhere() -> jax.Array:
     return jnp.zeros((), np.int32)
 
 
+def at_hand(given_up: jax.Array) -> jax.Array:
+    """The state in the end in the memory of the host, which waits for it: to fetch it takes a GPU 0.1 to 0.2 ms more.
+
+    H200: rows of a sparse matrix take 0.7 of the time so, rows of 3 elements half.
+    """
+    return jax.device_put(given_up, jax.memory.Space.Host)
+
+
 def check(limits: IterationLimits, given_up: int) -> None:
     """Refuses a launch of which the state in the end is not 0.
 

@@ -308,7 +308,13 @@ class Prepared:
     def compiled(self) -> Callable[..., list[jax.Array]]:
         """`emit` as a compiled function; it keeps no loop from being given up."""
         donated = self.program.outputs if self.options.donate else ()
-        return compiling.compiled(self.emit, self.compiler_options, donated)
+        far = self.limits.any and not self.options.target.has_system_memory
+
+        def emit(*arguments: jax.Array) -> list[jax.Array]:
+            results = self.emit(*arguments)
+            return [*results[:-1], iteration_limits.at_hand(results[-1])] if far else results
+
+        return compiling.compiled(emit, self.compiler_options, donated)
 
     @functools.cached_property
     def compiler_options(self) -> Mapping[str, Any]:

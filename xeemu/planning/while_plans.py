@@ -73,9 +73,9 @@ def of_loop(loop: WhileLoop) -> WhilePlan:
 
 def _untested(loop: WhileLoop) -> int:
     """How many iterations follow each other without a test, of a loop that keeps the values of groups that leave it."""
-    each = [op for region in (loop.loop.predicate, loop.loop.body) for op in region.walk()]
-    short = len(each) <= loop.unrolling.largest_body and not any(op.regions for op in each)
-    return loop.unrolling.untested if short else 1
+    figures, each = loop.unrolling, [op for part in (loop.loop.predicate, loop.loop.body) for op in part.walk()]
+    short = figures.untested * len(each) <= figures.largest_block and not any(op.regions for op in each)
+    return figures.untested if short else 1
 
 
 def _holds_loops(loop: While) -> bool:
