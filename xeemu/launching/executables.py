@@ -218,6 +218,6 @@ class Watched:
             outputs, state = prepared.watched(arguments[:count], self.watch, self.zeros(*arguments[count:]))
             return outputs if self.outputs else [], state
 
-        lanes = prepared.cut.chunk * prepared.program.geometry.items
-        alone = compiling.single({}) if lanes <= _FEW_LANES else {}
-        return Recompiled(carried_out, short, alone)
+        few = prepared.cut.chunk * prepared.program.geometry.items <= _FEW_LANES
+        options = compiling.single({}) if few and prepared.options.target.threads is not None else {}
+        return Recompiled(carried_out, short, options)
