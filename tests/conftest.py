@@ -19,6 +19,7 @@ _CASES = 2
 # What XLA does less of unless --optimize is given; results must not depend on it.
 _EFFORT = (
     "--xla_backend_optimization_level=0",
+    "--xla_llvm_disable_expensive_passes=true",
     "--xla_cpu_use_fusion_emitters=false",
     "--xla_cpu_parallel_codegen_split_count=1",
 )
