@@ -26,6 +26,7 @@ from xeemu.faults.faulty_lanes import Lane, linear_ids
 from xeemu.faults.following import Trail
 from xeemu.faults.proofs import Spot
 from xeemu.faults.races import Conflict, Found, User
+from xeemu.faults.stored_values import StoredValues, given_values
 from xeemu.faults.watch_list import Parted, State, WatchList
 from xeemu.knowledge.access_tree import Operation
 from xeemu.knowledge.analysis import Facts
@@ -257,22 +258,18 @@ class Watcher(Observer):
         user = self._user(event, spot)
         pairs = [(n, pair) for n, pair in enumerate(self.watch.pairs) if spot in pair]
         alone = [n for n, pair in pairs if pair == (spot, spot)]
-        stores = after is not None
-        old = event.buffer.data.reshape(-1)[self._places(event)] if stores else None
+        stored = None if after is None else StoredValues.of(event, after, self._places(event), self.chunk)
         for number, pair in pairs:
             if number not in alone:
                 other = pair[pair[0] == spot]
-                both = stores and other.place.op == "store"
-                differs = functools.partial(self._differs, event, old) if both else None
+                differs = stored.differ if stored is not None and other.place.op == "store" else None
                 self._add(number, user, self._read(user, other), pair[0] == spot, differs)
         before = self._read(user, spot)
         self._stamp(user, spot)
         for number in alone:
             differs = None
-            if after is not None:
-                new = after.data.reshape(-1)[self._places(event)]
-                earlier = self._judge(user, before, number)
-                differs = functools.partial(self._differs_from_either, event, new, old, earlier)
+            if stored is not None:
+                differs = functools.partial(stored.differ_from_either, self._judge(user, before, number))
             self._add(number, user, self._read(user, spot), False, differs)
 
     def _user(self, event: Event, spot: Spot) -> User:
@@ -343,8 +340,9 @@ class Watcher(Observer):
         table = self.watch.tables[memory]
         place, chosen = self._places(event), table.places[spot]
         first, last = races.ends(event, self._items)
-        compares = after is not None and table.compares
-        value = self._stored(event, memory.dtype) if compares else jnp.zeros(shape, bits_of(memory.dtype))
+        value = jnp.zeros(shape, bits_of(memory.dtype))
+        if after is not None and table.compares:
+            value = bits(given_values(event, memory.dtype, self.chunk))
         waiting = self._batches[memory]
         waiting.append(
             Record(
@@ -379,22 +377,6 @@ class Watcher(Observer):
         self._put_stamps(number, [*kept.stamps, kept.contents])
         self._found |= {k: getattr(kept, k) for k in ("conflicts", "differing", "examples")}
         self._put("racing", number, kept.racing)
-
-    def _differs(self, event: Event, contents: jax.Array | None) -> jax.Array:
-        """`[G, n]` whether the value that a lane stores differs in its bits from those contents of memory."""
-        assert contents is not None
-        return self._stored(event, contents.dtype) != bits(contents)
-
-    def _differs_from_either(
-        self, event: Event, new: jax.Array, old: jax.Array | None, earlier: jax.Array
-    ) -> jax.Array:
-        """`[G, n]` the same of what is there now, or before where that is an earlier conflict's."""
-        return self._differs(event, new) | ((earlier >= 0) & self._differs(event, old))
-
-    def _stored(self, event: Event, dtype: np.dtype) -> jax.Array:
-        """`[G, n]` bits of what lanes store to a memory of a dtype."""
-        stored = event.lanes.array(event.values[0], self.chunk).astype(dtype)
-        return jnp.broadcast_to(bits(stored), (self.chunk.count, event.lanes.count))
 
     # What an access is made of.
 
