@@ -67,6 +67,19 @@ def test_a_division_by_a_number_of_the_group_is_rounded_for_itself() -> None:
 
 
 @xe.kernel
+def inverted(wg, y, out):
+    """Powers below 0, which JAX has as reciprocals."""
+    value = y[wg.global_id()]
+    return out.at[wg.global_id()].set(lax.integer_pow(jnp.sqrt(value), -1) + lax.integer_pow(value, -3))
+
+
+def test_a_reciprocal_of_a_root_is_rounded_for_itself() -> None:
+    y = np.random.default_rng(3).uniform(0.1, 100, N).astype(np.float32)
+    found = np.asarray(xe.launch(inverted, xe.NDRange(N, 64))(y, np.zeros_like(y)))
+    np.testing.assert_array_equal(found, np.float32(1) / np.sqrt(y) + np.float32(1) / (y * y * y))
+
+
+@xe.kernel
 def many_rounded(wg, x, out):
     """Several operations that are rounded for themselves, some of them in a loop."""
     value = lax.fori_loop(0, 4, lambda _, v: (v + 1.5) * 3.25 / 7.0, x[wg.global_id()])

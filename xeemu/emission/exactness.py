@@ -2,9 +2,10 @@
 
 XLA takes floats for real numbers in some places: it multiplies by the reciprocal of a divisor that is alike for many
 elements, by that of a root, and makes `a / (b / c)` a product; it joins constants, as in `(x + 12582912) - 12582912`,
-which rounds to an integer, and in `(x * 1e30) * 1e30`, which need not overflow. So a divisor, a quotient and a constant
-go through a choice that XLA cannot see through. LLVM can, so that it costs nothing, and it does not do such things. All
-choices of a program ask the same bool: one for each would be an operand of each loop and kernel that XLA makes.
+which rounds to an integer, and in `(x * 1e30) * 1e30`, which need not overflow. So a divisor, a quotient, as of a power
+below 0, and a constant go through a choice that XLA cannot see through. LLVM can, so that it costs nothing, and it does
+not do such things. All choices of a program ask the same bool: one for each would be an operand of each loop and kernel
+that XLA makes.
 A number that depends on the launch's arguments needs none of that in a sum or a product: XLA joins constants alone.
 What remains: a product and a sum may be rounded once, as OpenCL's FP_CONTRACT and SYCL allow; a product of a float with
 a bool as a float is a choice between it and 0, which NaN and infinities do not survive; and a root times itself is its
@@ -29,6 +30,8 @@ def never() -> jax.Array:
 
 def bound(op: Op, operands: Sequence[jax.Array], known: Sequence[bool], never: jax.Array) -> list[jax.Array]:
     """The result of such an operation, see `operation_plans.may_be_inexact`; `never` is what `never()` gave."""
+    if op.name == "integer_pow":
+        return [_reciprocal(operands[0], -op.attributes["y"], never)]
     shape = jnp.broadcast_shapes(*map(jnp.shape, operands))
     first, second = (jnp.broadcast_to(o, shape) for o in operands)
     if op.name == "div":
@@ -37,6 +40,12 @@ def bound(op: Op, operands: Sequence[jax.Array], known: Sequence[bool], never: j
     if isinstance(op.operands[0], Constant) or not known[1]:
         return evaluation.results(op, [_hidden(first, second, never), second])
     return evaluation.results(op, [first, _hidden(second, first, never)])
+
+
+def _reciprocal(array: jax.Array, power: int, never: jax.Array) -> jax.Array:
+    """1 divided by a power of an array, the power and the quotient hidden."""
+    one = jnp.ones_like(array)
+    return _hidden(lax.div(one, _hidden(lax.integer_pow(array, power), one, never)), array, never)
 
 
 def _hidden(array: jax.Array, other: jax.Array, never: jax.Array) -> jax.Array:

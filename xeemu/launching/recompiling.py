@@ -2,7 +2,8 @@
 
 How long a program runs is an estimate where data decide how often its loops go round. Who compiles once more when the
 runs have taken as long as the compiler never waits for more than twice what would have been best (A. R. Karlin,
-M. S. Manasse, L. Rudolph and D. D. Sleator, "Competitive Snoopy Caching", 1988).
+M. S. Manasse, L. Rudolph and D. D. Sleator, "Competitive Snoopy Caching", 1988). The last bits of floats may differ
+then: with all effort a product and a sum are rounded once (see `exactness`).
 """
 
 import time
