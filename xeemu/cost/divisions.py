@@ -96,9 +96,9 @@ def _is_of_the_group(loop: Node, taken: Census) -> bool:
     """Whether a loop stores to local memory that others load from, or loads what others have stored there."""
     inside = {id(operation) for operation in loop.operations()}
     others = [o for o in taken.tree.root.operations() if id(o) not in inside and o.place.memory.space == "local"]
-    loaded = {o.place.memory for o in others if o.name == "load"}
-    stored = {o.place.memory for o in others if o.name != "load"}
-    return any(o.place.memory in (stored if o.name == "load" else loaded) for o in loop.operations() if not o.updates)
+    loaded = {o.place.memory for o in others if not o.changes}
+    stored = {o.place.memory for o in others if o.changes}
+    return any(o.place.memory in (loaded if o.changes else stored) for o in loop.operations() if not o.updates)
 
 
 def _copies(operation: Operation) -> bool:

@@ -125,7 +125,7 @@ def subtractable(taken: Census, program: Program, sample: Sample | None) -> froz
     returned = {program.arguments[number] for number in program.outputs}
     writes: dict[Allocation, list[Operation]] = {}
     for operation in taken.tree.root.operations():
-        if operation.updates or operation.place.op == "store":
+        if operation.changes:
             writes.setdefault(operation.place.memory, []).append(operation)
     whole = {memory for memory in returned if memory is not None and memory.dtype.kind in "iu"}
     return frozenset(m for m, operations in writes.items() if m in whole and all(o.adds_one for o in operations))

@@ -19,7 +19,7 @@ def unused_loads(tree: AccessTree) -> frozenset[Key]:
     operations = list(tree.root.operations())
     walk = _Walk({o.key: o.place.memory for o in operations})
     walk.body(tree.root.body, tree.root.facts, range(len(tree.root.body.outputs)))
-    plain = {o.key for o in operations if o.place.op == "load"}
+    plain = {o.key for o in operations if not o.traits.writes}
     return frozenset(plain - walk.used)
 
 
@@ -46,7 +46,7 @@ class _Walk:
     def _acts(self, op: Op, key: Key) -> bool:
         """Whether an operation does more than give its results."""
         memory = self.memories.get(key)
-        if op.name in (ops.STORE, ops.ATOMIC):
+        if op.name in ops.ACCESSES and (ops.of(op).writes or not op.results):
             return memory is None or memory.space != "private"
         return op.name in ops.ORDERING or op.name == ops.COLLECTIVE or op.has_effects
 

@@ -56,11 +56,10 @@ def _of(value: Value, needs: Needs) -> frozenset[int]:
 
 def _before(op: Op, result: Value) -> Value | None:
     """The version of a memory that an operation of the language makes the next one of; None of other results."""
-    if op.name not in ops.UPDATES or (op.name == ops.ATOMIC and ops.operation(op) == "load"):
-        return None
     if op.name in ops.ORDERING:
         return op.operands[op.results.index(result)]
-    return op.operands[0] if result is op.results[-1] else None
+    changed = op.name in ops.ACCESSES and ops.changes(op) and result is op.results[-1]
+    return op.operands[0] if changed else None
 
 
 def _given(op: Op, needs: Needs) -> frozenset[int]:

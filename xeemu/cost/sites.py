@@ -12,8 +12,8 @@ from typing import Literal
 
 from xeemu.cost import amounts
 from xeemu.devices.bankmap import BankMap
+from xeemu.ir.table import AccessKind
 
-Op = Literal["load", "store", "atomic"]
 Space = Literal["local", "global", "private"]
 
 
@@ -50,7 +50,7 @@ class SiteReport:
     line: int
     source: str
     memory: str
-    op: Op
+    op: AccessKind
     space: Space
     shape: tuple[int, ...] = ()
     dtype: str = ""

@@ -13,12 +13,12 @@ from xeemu.cost.footprint import Footprint
 from xeemu.cost.sites import SiteReport
 from xeemu.devices.device import Device
 from xeemu.devices.occupancy import Occupancy
+from xeemu.ir import ops
 from xeemu.knowledge.access_tree import AccessSite, Node, Operation
 from xeemu.language.linearity import Allocation
 
 Sites = Mapping[AccessSite, SiteReport]
 
-LOADS = ("load", "atomic")
 _WORD_BYTES = 4
 
 
@@ -147,7 +147,7 @@ def of_launch(
     if sector is None or resident is None or resident.groups is None or device.xe_cores is None:
         return None
     in_flight = float(max(1, resident.groups) * device.xe_cores)
-    by_load, by_store = by_memory(plain(taken), *LOADS), by_memory(plain(taken), "store")
+    by_load, by_store = by_memory(loading(taken)), by_memory(os for os in plain(taken) if os[0].changes)
     loads = [_loaded(each, sites, taken, sector, packed, in_flight) for each in by_load]
     stores = [_stored(each, sites, taken, sector, packed) for each in by_store]
     known_loads, known_stores = [x for x in loads if x is not None], [x for x in stores if x is not None]
@@ -203,12 +203,16 @@ def plain(taken: Census) -> list[Sequence[Operation]]:
     return [os for os in taken.operations.values() if os[0].place.memory.space == "global" and not os[0].updates]
 
 
-def by_memory(operations: Iterable[Sequence[Operation]], *ops: str) -> list[list[Operation]]:
-    """The operations of some kinds on each memory."""
+def loading(taken: Census) -> list[Sequence[Operation]]:
+    """Those of them that change nothing: loads, atomic ones too, and all else that moves elements to the groups."""
+    return [os for os in plain(taken) if not os[0].changes]
+
+
+def by_memory(operations: Iterable[Sequence[Operation]]) -> list[list[Operation]]:
+    """The operations on each memory."""
     found: dict[Allocation, list[Operation]] = {}
     for each in operations:
-        if each[0].place.op in ops:
-            found.setdefault(each[0].place.memory, []).extend(each)
+        found.setdefault(each[0].place.memory, []).extend(each)
     return list(found.values())
 
 
@@ -274,7 +278,8 @@ def group_bytes(sites: Sites, taken: Census) -> Mapping[str, float]:
     """Bytes of each global memory that a work-group loads, each counted once; of those of which that is known."""
     sector = taken.device.sector_bytes or taken.device.line_bytes
     found = {}
-    for each in by_memory(plain(taken), "load") if sector is not None else []:
+    loads = [os for os in loading(taken) if not os[0].traits.writes]
+    for each in by_memory(loads) if sector is not None else []:
         touched = footprint.of_memory(each, taken, moved_bytes(each, sites), sector or 1)
         if touched is not None:
             found[each[0].place.memory.name] = touched.group
@@ -299,7 +304,8 @@ def _scratch(sites: Sites, taken: Census, spill: Spill) -> Scratch | None:
     private = [site for site in sites.values() if site.space == "private"]
     if not private and not spill.stored_bytes:
         return None
-    loads, stores = ([site for site in private if (site.op == "store") is is_store] for is_store in (False, True))
+    loads = [site for site in private if ops.of_access(site.op).reads]
+    stores = [site for site in private if not ops.of_access(site.op).reads]
     memories = {place.memory for place in taken.places if place.memory.space == "private"}
     items = requests.sub_groups(taken.geometry) * taken.geometry.sub_group_size
     spilled_lines = spill.stored_bytes / (taken.device.line_bytes or math.inf)

@@ -10,7 +10,7 @@ from xeemu.cost.caches import Misses
 from xeemu.cost.census import Census
 from xeemu.cost.execution import Executed
 from xeemu.cost.sites import SiteReport
-from xeemu.cost.traffic import LOADS, NO_SPILL, Spill, Traffic, by_memory, moved_bytes, plain
+from xeemu.cost.traffic import NO_SPILL, Spill, Traffic, by_memory, loading, moved_bytes
 from xeemu.cost.traffic import of_launch as traffic_of_launch
 from xeemu.cost.work import Wait, Work
 from xeemu.devices.device import Device
@@ -136,7 +136,7 @@ def _scattered(taken: Census) -> tuple[str, ...]:
     """The memories of whose stores and updates it depends on data where they go, if the L2's slices are modelled."""
     if taken.device.atomic_slice_bytes is None and taken.device.store_sectors_per_cycle is None:
         return ()
-    every = (o for os in taken.operations.values() for o in os if o.place.memory.space == "global" and o.name != "load")
+    every = (o for os in taken.operations.values() for o in os if o.place.memory.space == "global" and o.changes)
     return tuple(dict.fromkeys(o.place.memory.name for o in every if not o.linear_index.known))
 
 
@@ -149,7 +149,7 @@ def _updated_places(sites: Sites, taken: Census, resident: Occupancy | None) -> 
         return None
     updates = [os for os in taken.operations.values() if os[0].place.memory.space == "global" and os[0].updates]
     places = 0.0
-    for each in by_memory(updates, "atomic"):
+    for each in by_memory(updates):
         moved = moved_bytes(each, sites)
         parts = footprint.of_memory(each, taken, moved, device.atomic_slice_bytes)
         words = footprint.of_memory(each, taken, moved, each[0].place.memory.dtype.itemsize)
@@ -180,7 +180,7 @@ def _missed(traffic: Traffic | None, taken: Census) -> dict[Allocation, Misses]:
     """What misses of the loads of each global memory, and of scratch."""
     if traffic is None:
         return {}
-    memories = (operations[0].place.memory for operations in by_memory(plain(taken), *LOADS))
+    memories = (operations[0].place.memory for operations in by_memory(loading(taken)))
     found = {m: caches.misses(load, traffic, taken.device) for m, load in zip(memories, traffic.loads, strict=True)}
     if traffic.scratch is not None:
         missed = caches.scratch_misses(traffic.scratch, traffic, taken.device)

@@ -99,6 +99,8 @@ class _Access:
         # A load by work-items that do not run harms nobody.
         where = positions.lanes(self.reference, mask, [], chunk)
         address = self._event(where, self.values, chunk).address
+        if not applied.op.results:  # of a hint there is nothing but what an observer is told
+            return []
         if isinstance(plan.by, LoadOfBlock):
             found = self.context.loaded[applied.number]
         else:

@@ -181,7 +181,7 @@ class _Run:
         access: primitives.Access = op.attributes["access"]
         given = list(operands[1:])
         active: Any = True
-        is_load = ops.operation(op) == "load"
+        is_load = not ops.changes(op)
         if access.masked:
             mask = given.pop(access.rank if is_load else -1)
             self._use(op, "mask", mask, True)

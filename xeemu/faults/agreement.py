@@ -28,7 +28,7 @@ def is_settled(memory: Allocation, proofs: Proofs, written: frozenset[Allocation
       proofs: what is known of the program, and what is to be watched.
       written: the memories that it changes.
     """
-    changing = [o for same in proofs.operations.values() for o in same if o.place.memory is memory and o.name != "load"]
+    changing = [o for same in proofs.operations.values() for o in same if o.place.memory is memory and o.changes]
     if any(o.name != "store" or not instances.is_exact(o, proofs.tree) for o in changing):
         return False
     if all(o.values[0].known for o in changing):

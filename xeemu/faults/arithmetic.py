@@ -59,7 +59,7 @@ class Undefined:
 
     def mattering(self, op: Op) -> Sequence[int]:
         """All but the memory, and what a masked load gives to the others."""
-        last = len(op.operands) - (ops.operation(op) == "load" and op.attributes["access"].masked)
+        last = len(op.operands) - (not ops.changes(op) and op.attributes["access"].masked)
         return range(1, last)
 
     def may_matter(self, source: Key, graph: Graph) -> bool:

@@ -82,18 +82,18 @@ class _Walk:
 
     def _access(self, facts: Facts, number: int, op: Op) -> None:
         key, operands = (facts, number), op.operands[1:]
-        memory, operation = self.memory(key), ops.operation(op)
+        memory = self.memory(key)
         depends = any(self._depends(facts, a) for a in operands)
         mask = ops.mask(op)
         if any(self._depends(facts, a) for a in (*ops.indices(op), *([] if mask is None else [mask]))):
             self.steered.add(key)
-        if operation != "load" and depends:
+        if ops.changes(op) and depends:
             self.updates.add(key)
             if memory is not None:
                 self.memories.add(memory)
-        reads = operation == "load" or bool(op.attributes.get("fetch"))
-        if reads and (depends or key in self.loads or memory in self.memories):
-            self.values |= {(facts, v) for v in op.results[:1]}
+        given = ops.given(op)
+        if given and (depends or key in self.loads or memory in self.memories):
+            self.values |= {(facts, v) for v in given}
 
     def _structure(self, facts: Facts, number: int, op: Op) -> None:
         structure = control.of(op)

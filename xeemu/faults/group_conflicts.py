@@ -34,7 +34,7 @@ def keeps_apart(pair: Pair, tree: AccessTree, clocks: Clocks) -> bool:
 
 def all_keep_apart(operations: Sequence[Operation], tree: AccessTree, clocks: Clocks) -> bool:
     """The same of all pairs of some accesses to a memory at once; what is not proved so may be pair by pair."""
-    writes = [o.name != "load" for o in operations]
+    writes = [o.changes for o in operations]
 
     def meet(excerpt: Excerpt) -> bool:
         return any(conflicts.collide(uses, writes) for uses in _uses(operations, tree, clocks, excerpt))

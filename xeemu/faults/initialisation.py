@@ -46,11 +46,11 @@ def doubtful_reads(
 
 def reads(operation: Operation) -> bool:
     """Whether an access uses what was in memory: a load, or an atomic operation other than a store."""
-    return operation.place.op == "load" or (operation.place.op == "atomic" and operation.name != "store")
+    return operation.traits.reads and operation.name != "store"
 
 
 def writes(operation: Operation) -> bool:
-    return operation.name != "load"
+    return operation.changes
 
 
 def unsets(operation: Operation) -> bool:

@@ -181,7 +181,7 @@ class _Steady:
     def _writes(self, reading: _Step) -> Iterator[_Step]:
         """The accesses of a turn that write the memory of another."""
         memory = self.turn.memory(reading.operands[0])
-        writing = (s for s in self.turn.steps if s.is_access and ops.operation(s.op) != "load")
+        writing = (s for s in self.turn.steps if s.is_access and ops.changes(s.op))
         yield from (step for step in writing if self.turn.memory(step.operands[0]) is memory)
 
     def _answers(self, writing: _Step, reading: _Step) -> bool:

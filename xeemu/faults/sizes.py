@@ -104,9 +104,7 @@ def _fault(program: Program, size: int, outputs: Any, found: Findings, check: Ch
 
 def _fetches(program: Program) -> bool:
     """Whether it uses old values of atomic operations, which differ with the order."""
-    return any(
-        op.name == ops.ATOMIC and op.attributes["fetch"] and ops.operation(op) != "load" for op in program.body.walk()
-    )
+    return any(op.name == ops.ATOMIC and op.attributes["fetch"] and ops.changes(op) for op in program.body.walk())
 
 
 def _difference(here: Any, there: Any, ordered: bool) -> str | None:

@@ -50,6 +50,6 @@ def _made(op: Op, memories: Mapping[Value, str]) -> dict[Value, str]:
         return {op.results[0]: op.attributes["name"]}
     if op.name in ops.ORDERING:
         return _passed(memories, op.operands, op.results)
-    if op.name not in ops.UPDATES or ops.operation(op) == "load":
+    if not ops.changes(op):
         return {}
     return {op.results[-1]: memories[op.operands[0]]}

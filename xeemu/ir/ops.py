@@ -1,13 +1,14 @@
 """What is known of the operations of a program; one that is not in the table is an error, which names it."""
 
 from collections.abc import Mapping
+from typing import get_args
 
 import numpy as np
 
 from xeemu.errors import KernelError
 from xeemu.ir import table
 from xeemu.ir.program import Constant, Op, Value
-from xeemu.ir.table import Kind, Traits
+from xeemu.ir.table import AccessKind, Kind, Traits
 
 LOCAL_ID, GROUP_ID, ALLOCATE = "xe_local_id", "xe_group_id", "xe_allocate"
 LOAD, STORE, ATOMIC = "xe_load", "xe_store", "xe_atomic"
@@ -79,11 +80,39 @@ COMBINING = frozenset({"add", "sub", "min", "max", "and", "or", "xor"})
 """Atomic operations that combine a value with what is there."""
 
 
+_ACCESS_KINDS: Mapping[str, AccessKind] = {f"xe_{kind}": kind for kind in get_args(AccessKind)}
+
+
+def access_kind(op: Op) -> AccessKind:
+    """Which kind of access an operation is.
+
+    Raises:
+      NotImplementedError: it is none, or of a kind that has no name in `table.AccessKind`.
+    """
+    if op.name not in _ACCESS_KINDS:
+        raise unhandled(op, "the list of kinds of access (ops.access_kind)")
+    return _ACCESS_KINDS[op.name]
+
+
+def of_access(kind: AccessKind) -> Traits:
+    """What is known of a kind of access."""
+    return named(f"xe_{kind}")
+
+
 def operation(op: Op) -> str:
-    """What an access does: `"load"`, `"store"`, or the name of the atomic operation."""
-    if op.name == ATOMIC:
-        return str(op.attributes["op"])
-    return "load" if op.name == LOAD else "store"
+    """What an access does: its kind, such as `"load"` or `"store"`, or the name of the atomic operation."""
+    kind = access_kind(op)
+    return str(op.attributes["op"]) if kind == "atomic" else kind
+
+
+def changes(op: Op) -> bool:
+    """Whether an access gives a memory's next version, its last result: a store, or an atomic that is no load."""
+    return of(op).writes and op.attributes.get("op") != "load"
+
+
+def given(op: Op) -> tuple[Value, ...]:
+    """The results of an access that are no memory: what a load gives, or an atomic operation that fetches."""
+    return tuple(op.results[:-1] if changes(op) else op.results)
 
 
 def indices(op: Op) -> list[Value]:
@@ -117,4 +146,5 @@ def mask(op: Op) -> Value | None:
     """The operand of an access that is its `where`, or None."""
     if not op.attributes["access"].masked:
         return None
-    return op.operands[-2 if operation(op) == "load" else -1]
+    # That of an update comes last; after that of a load stands what the others get.
+    return op.operands[-1 if changes(op) else 1 + op.attributes["access"].rank]

@@ -250,10 +250,11 @@ def _access(op: Op, given: list[str]) -> str:
     element = f"{memory}[{', '.join(given[1 : 1 + what.rank])}]"
     rest = given[1 + what.rank :]
     kind = f"atomic {what.ordering} " if what.ordering else "block " if what.block else ""
-    if name == "load":
+    if not ops.changes(op):
         condition = "within bounds" if what.bounded else f"where {rest[0]}" if what.masked else ""
-        where = f" {condition} else {rest[1]}" if what.masked else ""
-        return f"{kind}load {element}{where}"
+        others = f" else {rest[1]}" if len(rest) > 1 else ""
+        where = f" {condition}{others}" if what.masked else ""
+        return f"{kind}{name} {element}{where}"
     where = f" where {rest.pop()}" if what.masked else ""
     return f"{kind}{name} {element} {', '.join(rest)}{where}"
 

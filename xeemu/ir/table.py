@@ -6,6 +6,10 @@ It is the only place that lists them; `ops` looks them up.
 import dataclasses
 import enum
 from collections.abc import Mapping
+from typing import Literal
+
+AccessKind = Literal["load", "store", "atomic"]
+"""The accesses of the language, by what their names end with."""
 
 
 class Kind(enum.Enum):

@@ -114,9 +114,9 @@ class _Verifier:
 
 def _updated(op: Op) -> Sequence[Value]:
     """The versions of memories of which an operation gives the next ones."""
-    if op.name not in ops.UPDATES or op.attributes.get("op") == "load":
-        return ()
-    return op.operands[:1] if op.name in ops.ACCESSES else op.operands[: len(op.results)]
+    if op.name in ops.ACCESSES:
+        return op.operands[:1] if ops.changes(op) else ()
+    return op.operands[: len(op.results)] if op.name in ops.UPDATES else ()
 
 
 def _is_given(value: Value, inside: set[Value]) -> bool:

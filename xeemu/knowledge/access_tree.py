@@ -15,6 +15,7 @@ import numpy as np
 
 from xeemu.ir import ops
 from xeemu.ir.program import Op, Region
+from xeemu.ir.table import AccessKind, Traits
 from xeemu.knowledge import expressions
 from xeemu.knowledge.analysis import Facts
 from xeemu.knowledge.expressions import Axis, Expression
@@ -23,7 +24,6 @@ from xeemu.language import primitives, source
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 
-AccessKind = Literal["load", "store", "atomic"]
 Key = tuple[Facts, int]
 """An operation on one call path: the path's analysis, and the operation's number."""
 
@@ -80,12 +80,22 @@ class Operation:
     @property
     def fetches(self) -> bool:
         """Whether a sub-group waits for its value."""
-        return self.name == "load" or bool(self.op.attributes.get("fetch"))
+        return bool(ops.given(self.op))
+
+    @property
+    def traits(self) -> Traits:
+        """What is known of its kind."""
+        return ops.of(self.op)
+
+    @property
+    def changes(self) -> bool:
+        """Whether it changes the memory: a store, or an atomic operation that is more than a load."""
+        return ops.changes(self.op)
 
     @property
     def updates(self) -> bool:
         """Whether it is an atomic operation that is more than a load."""
-        return self.place.op == "atomic" and self.name != "load"
+        return self.place.op == "atomic" and self.changes
 
     @property
     def adds_one(self) -> bool:

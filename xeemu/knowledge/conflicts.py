@@ -32,7 +32,8 @@ def reach(a: Operation, b: Operation) -> int:
     Returns:
       `ITEM`: only of one work-item; `SUB_GROUP`, `GROUP`, `DEVICE`: of one such.
     """
-    if a.name == b.name == "load":
+    # An access that neither changes the memory nor gives a value is only a hint.
+    if not (a.changes or b.changes) or not all(o.changes or o.fetches for o in (a, b)):
         return DEVICE
     orderings = [o.access.ordering for o in (a, b)]
     scopes = [SCOPES.index(ordering.scope) for ordering in orderings if ordering is not None]
@@ -102,7 +103,7 @@ def all_keep_to_groups(operations: Sequence[Operation], tree: AccessTree) -> boo
     if tree.geometry.groups <= 1 or not operations:
         return True
     plain = all(o.access.ordering is None and instances.is_known(o) for o in operations)
-    return plain and have_own_groups(operations, tree, [o.name != "load" for o in operations])
+    return plain and have_own_groups(operations, tree, [o.changes for o in operations])
 
 
 def have_own_groups(operations: Sequence[Operation], tree: AccessTree, writes: Sequence[bool] | None = None) -> bool:

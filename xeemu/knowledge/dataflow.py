@@ -157,15 +157,11 @@ class _Dataflow:
         raise ops.unhandled(op, "the analysis")
 
     def _access(self, op: Op, operands: list[Known]) -> list[Known]:
-        memory, p = operands[0], op.attributes
+        changes = ops.changes(op)
         # A load from what groups share by an index that they share gives each of them the same.
-        loaded = _unknown(op.results[0], any(o.varying for o in operands), self.dimensions)
-        if op.name == ops.LOAD:
-            return [loaded]
-        if op.name == ops.STORE:
-            return [memory]
-        values = [dataclasses.replace(loaded, varying=True, form=None)] if p["fetch"] else []
-        return [loaded] if p["op"] == "load" else [*values, memory]
+        varying = changes or any(o.varying for o in operands)
+        values = [_unknown(value, varying, self.dimensions) for value in ops.given(op)]
+        return [*values, operands[0]] if changes else values
 
     def _uniform(self, facts: Facts, op: Op, operands: list[Known]) -> Known:
         """What a group has alike of its work-items' values; their greatest one keeps a form."""

@@ -9,7 +9,7 @@ import numpy as np
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Value
 from xeemu.knowledge import budget, expressions, induction, periodicity, symbolic
-from xeemu.knowledge.access_tree import AccessKind, AccessSite, AccessTree, Key, Meeting, Node, NodeKind, Operation
+from xeemu.knowledge.access_tree import AccessSite, AccessTree, Key, Meeting, Node, NodeKind, Operation
 from xeemu.knowledge.analysis import Facts
 from xeemu.knowledge.expressions import Axis, Expression, TooLarge
 from xeemu.knowledge.periodicity import Box
@@ -134,7 +134,7 @@ class _Execution:
             node.steps.append(Meeting(op, key, node, p.get("level"), tuple(memories), mask))
         else:
             raise ops.unhandled(op, "the access tree")
-        renewed = memories if op.name in ops.UPDATES and p.get("op") != "load" else []
+        renewed = memories if op.name in ops.ORDERING or ops.changes(op) else []
         return [
             *(symbolic.unknown(node.facts, v) for v in op.results[: len(op.results) - len(renewed)]),
             *renewed,
@@ -336,12 +336,6 @@ def _access(op: Op, key: Key, node: Node, memory: Allocation, operands: Sequence
     mask = None
     if what.masked:
         # The mask of a load comes before the value for the others, that of an update last.
-        mask = rest.pop(0) if ops.operation(op) == "load" else rest.pop()
-    place = AccessSite(source.of_op(op), _kind(op), memory)
+        mask = rest.pop(0) if not ops.changes(op) else rest.pop()
+    place = AccessSite(source.of_op(op), ops.access_kind(op), memory)
     return Operation(op, key, node, place, index, mask, tuple(rest))
-
-
-def _kind(op: Op) -> AccessKind:
-    if op.name == ops.ATOMIC:
-        return "atomic"
-    return "load" if op.name == ops.LOAD else "store"

@@ -25,7 +25,7 @@ def of_op(op: Op, operands: Sequence[Any]) -> list[Any]:
     if op.name in ops.UPDATES:
         if op.name in ops.ORDERING:
             return list(operands[:count])
-        renewed = [] if op.attributes.get("op") == "load" else [operands[0]]
+        renewed = [operands[0]] if ops.changes(op) else []
         return [None] * (count - len(renewed)) + renewed
     structure = control.of(op)
     inner = op.regions

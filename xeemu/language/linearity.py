@@ -161,8 +161,8 @@ class _Walk:
     def _update(self, op: Op, operands: Versions) -> Versions:
         """A store, atomic, barrier or fence: the next version of every memory that goes in."""
         writes = ops.of(op).writes
-        if writes and len(op.results) == 1 and op.attributes.get("op") == "load":
-            return [None]
+        if writes and not ops.changes(op):
+            return [None] * len(op.results)
         memories = list(filter(None, operands))
         nexts: Versions = []
         for version in memories:

@@ -123,7 +123,7 @@ def _memories(body: Region, accesses: list[Op]) -> list[Any]:
     """The inputs of a body that are the memories of accesses, whatever version they use."""
     before = {}
     for op in body.ops:
-        if op.name in ops.ACCESSES and ops.operation(op) != "load":
+        if op.name in ops.ACCESSES and ops.changes(op):
             before[op.results[-1]] = op.operands[0]
         elif op.name in ops.UPDATES:
             before |= dict(zip(op.results, op.operands, strict=False))

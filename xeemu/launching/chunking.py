@@ -218,7 +218,7 @@ def _is_ordered(analysed: Analysed) -> bool:
                 return True
             if op.name in ops.ACCESSES:
                 memory = facts.values[op.operands[0]]
-                (loaded if op.name == ops.LOAD else stored).add(memory)
+                (stored if ops.changes(op) else loaded).add(memory)
     return any(memory.space == "global" for memory in loaded & stored)
 
 

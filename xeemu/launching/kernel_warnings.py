@@ -61,7 +61,7 @@ def _beyond(program: Program) -> Iterator[tuple[Site, str]]:
     for op, memory in _accesses(program):
         for d, (index, size) in enumerate(zip(ops.indices(op), ops.seen_shape(op), strict=True)):
             if size and isinstance(index, Constant) and not index.ndim and not 0 <= int(index.array) < size:
-                effect = "gives the poison value" if ops.operation(op) == "load" else "does nothing"
+                effect = "gives the poison value" if not ops.changes(op) else "does nothing"
                 yield (
                     source.of_op(op),
                     f"kernel {program.kernel.name} has the index {int(index.array)} of {memory} in dimension {d}, "

@@ -76,7 +76,7 @@ def of_launch(prepared: Prepared) -> "Sharded":
 
 
 def _merge(memory: Allocation, used: Sequence[Operation], tree: AccessTree, prepared: Prepared, mesh: Mesh) -> Merge:
-    updates = [o for o in used if o.name != "load"]
+    updates = [o for o in used if o.changes]
     stores = [o for o in updates if o.name == "store"]
     if len(stores) == len(updates):
         proved = merging.keep_apart(used, tree)
@@ -105,7 +105,7 @@ def _check_update(memory: Allocation, operation: Operation, update: Operation) -
     name, site = operation.name, operation.place.site
     other = "" if site == update.place.site else f"\n  at {update.place.site}"
     if operation.fetches:
-        read = name == "load"
+        read = not operation.changes
         what = "is read" if read else f"is updated by {name}, which gives the old value,"
         advice = "" if read else "write an update that gives no old value if it is not used, "
         raise kernel_error(

@@ -73,8 +73,8 @@ def _is_scan(op: Op) -> bool:
 def _is_fused(op: Op, facts: Facts) -> bool:
     """Whether an access is one that compilers fuse with what computes its operands or uses its result."""
     known = addressing.is_formed(op, facts)
-    if ops.operation(op) != "load":
-        return known and not op.attributes.get("fetch")
+    if ops.changes(op):
+        return known and not ops.given(op)
     return not known or not analysis.doubted(op, facts)
 
 

@@ -58,7 +58,7 @@ class _Promotion:
         place = self.places.get(self.analyses.known(op.operands[0])) if op.operands and not op.regions else None
         if op.name in ops.ACCESSES and place is not None:
             access = _Access(Builder(self.program, rewriter, op), self.analyses, place)
-            return [access.loaded() if ops.operation(op) == "load" else access.stored()]
+            return [access.stored() if ops.changes(op) else access.loaded()]
         if op.name in ops.ORDERING:
             return self._ordered(rewriter, op)
         return None

@@ -52,7 +52,7 @@ def of_body(facts: Facts) -> Hazards:
     gathered: set[int] = set()
     waits: dict[int, list[Value]] = {}
     for number, op in enumerate(facts.body.ops):
-        if op.name not in (ops.STORE, ops.ATOMIC) or ops.operation(op) == "load":
+        if op.name not in ops.ACCESSES or not ops.changes(op):
             continue
         needed = 0
         for operand in op.operands[1:]:
@@ -81,7 +81,7 @@ def _scattered(facts: Facts) -> frozenset[int]:
 
 def _private(op: Op, facts: Facts) -> Known | None:
     """What is known of the private memory that an operation updates; None if it updates none."""
-    known = facts.values[op.operands[0]] if op.name in (ops.STORE, ops.ATOMIC) else None
+    known = facts.values[op.operands[0]] if op.name in ops.ACCESSES and ops.of(op).writes else None
     return known if known is not None and known.space == "private" else None
 
 
@@ -95,7 +95,7 @@ def _entangled(facts: Facts) -> frozenset[int]:
         bits = functools.reduce(operator.or_, (sources.get(a, 0) for a in operands), 0)
         is_access = op.name in ops.ACCESSES
         places = (ops.seen_shape(op), *ops.indices(op)) if is_access else None
-        if op.name in ops.UPDATES and not (is_access and ops.operation(op) == "load"):
+        if op.name in ops.UPDATES and (ops.changes(op) or not is_access):
             read = readers.get(facts.values[op.operands[0]], ()) if is_access else ()
             found |= {number for load, elsewhere in read if bits >> load & 1 and elsewhere != places}
             if not op.attributes.get("fetch"):
@@ -114,7 +114,7 @@ def _rewritten(facts: Facts) -> frozenset[int]:
         if op.name not in ops.ACCESSES or facts.values[op.operands[0]].space != "local":
             continue
         memory = facts.values[op.operands[0]]
-        if ops.operation(op) != "load":
+        if ops.changes(op):
             updated.add(memory)
         elif memory in updated:
             found.add(number)
@@ -127,7 +127,7 @@ def _loads(body: Region) -> dict[Any, list[tuple[int, Value]]]:
     found: dict[Any, list[tuple[int, Value]]] = {}
     for number, op in enumerate(body.ops):
         if op.name in ops.ACCESSES:
-            if ops.operation(op) == "load":
+            if not ops.changes(op) and op.results:
                 found.setdefault(op.operands[0], []).append((number, op.results[0]))
         elif control.of(op) is not None and op.results:
             for operand in op.used:

@@ -150,7 +150,7 @@ class _Layouts:
             return LANE_FORM
         if op.name == ops.COLLECTIVE:
             return subgroup_layouts.of_collective(op, self.setting.geometry)
-        is_load = op.name in ops.ACCESSES and ops.operation(op) == "load"
+        is_load = op.name in ops.ACCESSES and not ops.changes(op)
         return self._loaded(number, op) if is_load else BY_ITEM
 
     def _loaded(self, number: int, op: Op) -> Layout:

@@ -103,7 +103,7 @@ class MemoryOperations:
         op, constraints = self.facts.body.ops[number], self.constraints
         storage = self.storages[self.facts.values[op.operands[0]]]
         reference = Reference.of_op(op, storage, self.facts)
-        if ops.operation(op) == "load":
+        if not ops.changes(op):
             return LoadPlan(reference, self._load(number, reference), number in constraints.iteration.trusted)
         # XLA leaves axes of length 1 out, and what is looked up it sees laid flat: in two shapes either way.
         shapes = 1 in storage.array or storage.space == "local"
@@ -128,6 +128,8 @@ class MemoryOperations:
         operation = ops.operation(op)
         if operation == "store":
             return access_plans.of_store(reference, chunk, number in self.constraints.hazards.scattered)
+        if op.name != ops.ATOMIC:
+            raise ops.unhandled(op, "the choice of plans of accesses")
         if op.attributes["fetch"]:
             return Fetch(access_plans.of_fetch(reference, chunk, operation))
         added = self.facts.value(op.operands[1 + op.attributes["access"].rank]).only

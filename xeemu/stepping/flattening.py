@@ -231,13 +231,12 @@ class _ProgramWriter(Writer):
         operation = ops.operation(op)
         rest = [_value(o) for o in operands[1:]]
         index, values = tuple(rest[: what.rank]), rest[what.rank :]
-        where = values.pop(0 if operation == "load" else -1) if what.masked else None
-        is_update = operation != "load"
-        asked = not is_update or op.attributes.get("fetch", False)
-        result = self.register(op.results[0], bool(what.shape)) if asked else None
+        changes = ops.changes(op)
+        where = values.pop(-1 if changes else 0) if what.masked else None
+        result = self.register(op.results[0], bool(what.shape)) if ops.given(op) else None
         site, origin = source.of_op(op), self._origin(op)
         self.append(Access(site, memory, operation, what, index, tuple(values), where, result, origin))
-        return [*([result] if result else []), *([memory] if is_update else [])]
+        return [*([result] if result else []), *([memory] if changes else [])]
 
     # Control flow.
 

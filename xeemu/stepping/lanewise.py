@@ -149,8 +149,8 @@ def _language(op: Op) -> list[bool]:
         return [True]
     values = [False] * len(op.results)
     if op.name in ops.ACCESSES:
-        is_asked = op.name == ops.LOAD or op.attributes.get("fetch", False)
-        return [bool(op.attributes["access"].shape), *values[1:]] if is_asked else values
+        asked = len(ops.given(op))
+        return [bool(op.attributes["access"].shape)] * asked + values[asked:]
     # A group's id is one value, a memory none of a work-item, and of a region there is no result.
     if op.name in (ops.GROUP_ID, ops.ALLOCATE, ops.REGION, *ops.ORDERING):
         return values
