@@ -38,7 +38,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--thorough",
         action="store_true",
-        help=f"run each case of every test, instead of {_CASES} cases, and the tests marked thorough",
+        help=f"run each case of every test, instead of {_CASES} unless it is marked whole, and those marked thorough",
     )
     parser.addoption(
         "--optimize",
@@ -95,7 +95,7 @@ def _taken(items):
     """A few cases of each test, chosen by their names, so that grids of parameters are not cut along an axis."""
     cases, taken = collections.defaultdict(list), set()
     for item in items:
-        if item.get_closest_marker("long"):
+        if item.get_closest_marker("long") or item.get_closest_marker("whole"):
             taken.add(item)
         else:
             cases[item.nodeid.split("[")[0]].append(item)

@@ -1,6 +1,9 @@
 """The table of operations: it is complete, its consumers' rules are for what is in it, and what is not is an error."""
 
+import copy
 import dataclasses
+import types
+from typing import get_args
 
 import jax
 import jax.numpy as jnp
@@ -10,13 +13,14 @@ from jax.extend import core as jex_core
 from launches import prepared
 
 import xeemu as xe
-from xeemu.cost import instructions
+from xeemu.cost import instructions, liveness, traffic
 from xeemu.devices import aspects
 from xeemu.devices.target import CPU
-from xeemu.faults import absence, alignment
+from xeemu.faults import absence, alignment, initialisation
 from xeemu.ir import ops, printer, table
 from xeemu.ir.table import Kind, Traits
 from xeemu.knowledge import (
+    conflicts,
     constant_folding,
     conversions,
     dataflow,
@@ -27,7 +31,8 @@ from xeemu.knowledge import (
     work,
 )
 from xeemu.language import lineage, linearity, primitives, separation, source
-from xeemu.launching import preparation
+from xeemu.launching import chunking, preparation
+from xeemu.planning import hazards
 from xeemu.stepping import flattening, lanewise
 
 ITEMS = 24  # the second sub-group has lanes that are absent
@@ -132,6 +137,7 @@ def test_a_kernel_with_an_unknown_operation_is_refused_with_its_line():
         xe.trace(with_mystery, RANGE)(jax.ShapeDtypeStruct((ITEMS,), jnp.int32))
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("consumer", [*CONSUMERS.items(), *OTHERS.items()], ids=lambda item: item[0])
 def test_an_operation_that_is_not_in_the_table_is_an_error_that_names_it(consumer, ready, monkeypatch):
     monkeypatch.delitem(table.OPS, "mystery")
@@ -139,9 +145,221 @@ def test_an_operation_that_is_not_in_the_table_is_an_error_that_names_it(consume
         consumer[1](ready)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("consumer", CONSUMERS.items(), ids=lambda item: item[0])
 def test_one_of_the_language_without_a_rule_is_taken_for_no_other(consumer, ready, monkeypatch):
     monkeypatch.setattr(ops, "LANGUAGE", ops.LANGUAGE | {"mystery"})
     monkeypatch.setitem(table.OPS, "mystery", Traits("mystery", Kind.STEERING))
     with pytest.raises(NotImplementedError, match="has no rule for the operation mystery"):
         consumer[1](ready)
+
+
+# --- An access of another name ---
+
+MADE_UP = "xe_mystery"
+KINDS = ("load", "store", "atomic")
+
+
+def _accessing():
+    """A launch of a kernel with accesses of each kind, traced anew, and its arguments."""
+
+    @xe.kernel(sub_group_size=16)
+    def with_accesses(wg, x, counts):
+        i = wg.local_id()
+        tile = wg.local(ITEMS, jnp.int32)
+        tile = wg.barrier(tile.at[i].set(x[i], where=i > 0))
+        tile, _ = tile, x[i + 1]
+        counts = counts.atomic[x[i] & 1].add(1)
+        return x.at[i].set(tile[ITEMS - 1 - i]), counts
+
+    arguments = [np.arange(1, ITEMS + 1, dtype=np.int32), np.zeros(2, np.int32)]
+    return types.SimpleNamespace(
+        ready=prepared(with_accesses, RANGE, arguments, device="max1550"),
+        kernel=with_accesses,
+        arguments=arguments,
+    )
+
+
+def _rename(kind, monkeypatch):
+    """Gives the accesses of a kind another name, of which there is only the row in the table, with the same traits."""
+    row = table.OPS[f"xe_{kind}"]
+    monkeypatch.setitem(table.OPS, MADE_UP, dataclasses.replace(row, name=MADE_UP))
+    for names in ("LANGUAGE", "ACCESSES", *(["UPDATES"] if row.updates else [])):
+        monkeypatch.setattr(ops, names, getattr(ops, names) | {MADE_UP})
+    renamed = copy.copy(getattr(primitives, f"{kind}_p"))
+    renamed.name = MADE_UP
+    monkeypatch.setattr(primitives, f"{kind}_p", renamed)
+
+
+def _name(monkeypatch):
+    """Gives them a kind of their own as well."""
+    monkeypatch.setattr(ops, "_ACCESS_KINDS", {**ops._ACCESS_KINDS, MADE_UP: "mystery"})
+
+
+def _tree(ready):
+    return symbolic_execution.of_program(ready.program, ready.facts, (None, None))
+
+
+def _hazards(ready):
+    found = hazards.of_body(ready.facts)
+    numbers = (found.gathered, found.waits, found.scattered, found.entangled, found.rewritten)
+    return [sorted(each) for each in numbers]
+
+
+def _known(ready):
+    known = [ready.facts.values[value] for op in ready.facts.body.ops for value in op.results]
+    return [(each.varying, each.interval, each.space) for each in known]
+
+
+def _reach(operations):
+    return [[conflicts.reach(a, b) for b in operations] for a in operations]
+
+
+def _loading(operations):
+    census = types.SimpleNamespace(operations={o.key: (o,) for o in operations})
+    return [o.place.memory.name for each in traffic.loading(census) for o in each]
+
+
+BY_ROW = {
+    "dataflow": lambda one: _known(one.ready),
+    "hazards": lambda one: _hazards(one.ready),
+    "lanewise": lambda one: lanewise.of_body(one.ready.program.body, [False, False], 1),
+    "absent lanes": lambda one: len(absence.uses(one.ready.program, (None, None))),
+    "order of groups": lambda one: chunking._is_ordered(one.ready.analysed),
+    "work": lambda one: work.of_body(one.ready.facts, CPU.threads),
+    "program": lambda one: sorted(m.name for m in one.ready.program.written),
+}
+BY_NAME = {
+    "symbolic execution": lambda one: len(list(_tree(one.ready).root.operations())),
+    "listing": lambda one: str(one.ready.program),
+    "stepping": lambda one: len(flattening.of_program(one.ready.program).steps),
+    "check": lambda one: str(xe.check(one.kernel, RANGE)(*one.arguments)),
+    "profile": lambda one: str(xe.profile(one.kernel, RANGE, device="max1550")(*one.arguments)),
+}
+BY_KIND = {
+    "conflicts": lambda one: _reach(list(_tree(one.ready).root.operations())),
+    "initialisation": lambda one: [
+        (initialisation.reads(o), initialisation.writes(o)) for o in _tree(one.ready).root.operations()
+    ],
+    "liveness": lambda one: len(liveness.unused_loads(_tree(one.ready))),
+    "traffic": lambda one: _loading(list(_tree(one.ready).root.operations())),
+    "waits": lambda one: [o.fetches for o in _tree(one.ready).root.operations()],
+}
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("consumer", BY_ROW.items(), ids=lambda item: item[0])
+def test_an_access_is_what_its_row_says(consumer, kind, monkeypatch):
+    usual = consumer[1](_accessing())
+    _rename(kind, monkeypatch)
+    assert consumer[1](_accessing()) == usual
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("consumer", BY_NAME.items(), ids=lambda item: item[0])
+def test_an_access_for_which_a_consumer_has_no_rule_is_taken_for_no_other(consumer, kind, monkeypatch):
+    _rename(kind, monkeypatch)
+    with pytest.raises(NotImplementedError, match=f"has no rule for the operation {MADE_UP}"):
+        consumer[1](_accessing())
+
+
+def _launched(one):
+    return [each.tolist() for each in xe.launch(one.kernel, RANGE)(*one.arguments)]
+
+
+def test_what_only_loads_is_carried_out_as_a_load(monkeypatch):
+    usual = _launched(_accessing())
+    _rename("load", monkeypatch)
+    assert _launched(_accessing()) == usual
+
+
+@pytest.mark.parametrize("kind", ["store", "atomic"])
+def test_what_changes_memory_is_carried_out_as_nothing_else(kind, monkeypatch):
+    _rename(kind, monkeypatch)
+    _name(monkeypatch)
+    with pytest.raises(NotImplementedError, match=f"the choice of plans of accesses has no rule.*{MADE_UP}"):
+        _launched(_accessing())
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("consumer", BY_KIND.items(), ids=lambda item: item[0])
+def test_an_access_with_a_kind_of_its_own_counts_as_its_row_says(consumer, kind, monkeypatch):
+    usual = consumer[1](_accessing())
+    _rename(kind, monkeypatch)
+    _name(monkeypatch)
+    assert consumer[1](_accessing()) == usual
+
+
+def test_each_kind_of_access_has_a_row():
+    assert {f"xe_{kind}" for kind in get_args(table.AccessKind)} == ops.ACCESSES
+
+
+# --- Each of them in use ---
+
+
+def _stage(wg, x):
+    i = wg.local_id()
+    tile = wg.local(ITEMS, jnp.int32)
+    tile = wg.barrier(tile.at[i].set(x[i]))
+    return x.at[i].set(tile[ITEMS - 1 - x[i]])
+
+
+def _order(wg, x):
+    i = wg.local_id()
+    x = wg.fence(x.at[i].set(x[i] + 1))
+    return x.at[i].set(x[i] + wg.group_id())
+
+
+def _count(wg, x):
+    return x.atomic[wg.local_id() & 1].add(1)
+
+
+def _vote(wg, x):
+    i = wg.local_id()
+    return x.at[i].set(wg.sub_group.any(x[i] > 20).astype(jnp.int32))
+
+
+def _repeat(wg, x):
+    i = wg.local_id()
+    return x.at[i].set(wg.fori_loop(0, x[i], lambda k, total: total + k, jnp.zeros_like(i)))
+
+
+SMALLEST = {
+    "xe_allocate": _stage,
+    "xe_atomic": _count,
+    "xe_barrier": _stage,
+    "xe_collective": _vote,
+    "xe_fence": _order,
+    "xe_group_id": _order,
+    "xe_load": _stage,
+    "xe_local_id": _stage,
+    "xe_region": _repeat,
+    "xe_store": _stage,
+    "xe_uniform": _repeat,
+}
+"""For each operation of the language a kernel that has it, as small as it can be."""
+
+
+def test_each_operation_of_the_language_has_a_kernel_here():
+    assert SMALLEST.keys() == ops.LANGUAGE
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("body", dict.fromkeys(SMALLEST.values()), ids=lambda body: body.__name__)
+def test_an_operation_can_be_listed_launched_checked_counted_and_looked_into(body):
+    kernel, x = xe.kernel(body, sub_group_size=16), np.arange(ITEMS, dtype=np.int32)
+    program = xe.trace(kernel, RANGE)(x)
+    assert {name for name, each in SMALLEST.items() if each is body} <= {op.name for op in program.body.walk()}
+    assert str(program)
+    launched = np.asarray(xe.launch(kernel, RANGE)(x))
+    assert (launched != x).any()
+    checked, findings = xe.check(kernel, RANGE)(x)
+    assert not findings, str(findings)
+    np.testing.assert_array_equal(checked, launched)
+    inspection = xe.inspect(kernel, RANGE, group=0)(x)
+    assert any(step.accesses for step in inspection.steps)
+    _, report = xe.profile(kernel, RANGE, device="max1550")(x)
+    assert report.sites
