@@ -182,13 +182,16 @@ def _accessing():
 
 def _rename(kind, monkeypatch):
     """Gives the accesses of a kind another name, of which there is only the row in the table, with the same traits."""
-    row = table.OPS[f"xe_{kind}"]
-    monkeypatch.setitem(table.OPS, MADE_UP, dataclasses.replace(row, name=MADE_UP))
-    for names in ("LANGUAGE", "ACCESSES", *(["UPDATES"] if row.updates else [])):
-        monkeypatch.setattr(ops, names, getattr(ops, names) | {MADE_UP})
+    _add(dataclasses.replace(table.OPS[f"xe_{kind}"], name=MADE_UP), monkeypatch)
     renamed = copy.copy(getattr(primitives, f"{kind}_p"))
     renamed.name = MADE_UP
     monkeypatch.setattr(primitives, f"{kind}_p", renamed)
+
+
+def _add(row, monkeypatch):
+    monkeypatch.setitem(table.OPS, row.name, row)
+    for names in ("LANGUAGE", "ACCESSES", *(["UPDATES"] if row.updates else [])):
+        monkeypatch.setattr(ops, names, getattr(ops, names) | {row.name})
 
 
 def _name(monkeypatch):
@@ -291,6 +294,33 @@ def test_an_access_with_a_kind_of_its_own_counts_as_its_row_says(consumer, kind,
     _rename(kind, monkeypatch)
     _name(monkeypatch)
     assert consumer[1](_accessing()) == usual
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_an_access_that_neither_gives_nor_changes_anything_costs_and_harms_nobody(masked, monkeypatch):
+    """Of a hint, such as a prefetch, there need be no more than its primitive, its row and its text."""
+    _add(Traits(MADE_UP, Kind.ACCESS, reads=True), monkeypatch)
+    _name(monkeypatch)
+    monkeypatch.setitem(printer._LANGUAGE, MADE_UP, printer._access)
+    hint = primitives._primitive(MADE_UP.removeprefix("xe_"), lambda memory, *_, access: [])
+
+    @xe.kernel(sub_group_size=16)
+    def hinting(wg, x):
+        i = wg.global_id()
+        arrays, access = x._access(ITEMS - 1 - x[i], [("where=", i > 3)] if masked else [], None)
+        hint.bind(x._version, *arrays, access=access)
+        return x.at[i].set(x[i] + 1)
+
+    x = np.arange(ITEMS, dtype=np.int32)
+    assert "mystery x[" in str(xe.trace(hinting, RANGE)(x))
+    checked, findings = xe.check(hinting, RANGE)(x)
+    assert not findings, str(findings)
+    for result in (checked, xe.launch(hinting, RANGE)(x)):
+        np.testing.assert_array_equal(result, x + 1)
+    steps = xe.inspect(hinting, RANGE, group=0)(x).steps
+    assert [access.op for step in steps for access in step.accesses] == ["load", "mystery", "load", "store"]
+    _, report = xe.profile(hinting, RANGE, device="max1550")(x)
+    assert [site.bytes_moved for site in report.sites if site.op == "mystery"] == [3 * 64]  # lines
 
 
 def test_each_kind_of_access_has_a_row():

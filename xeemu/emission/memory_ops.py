@@ -94,7 +94,7 @@ class _Access:
 
     def loaded(self, plan: LoadPlan) -> list[Item]:
         """The value that a load gives."""
-        mask, other = self.values if self.what.masked and not self.what.bounded else (None, None)
+        mask, other = (*self.values, None)[:2] if self.what.masked and not self.what.bounded else (None, None)
         applied, chunk = self.applied, self.context.chunk
         # A load by work-items that do not run harms nobody.
         where = positions.lanes(self.reference, mask, [], chunk)

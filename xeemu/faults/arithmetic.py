@@ -17,6 +17,7 @@ from xeemu.ir.program import Op
 from xeemu.knowledge import intervals
 from xeemu.knowledge.access_tree import Key
 from xeemu.knowledge.intervals import Interval
+from xeemu.language import primitives
 
 
 def sources(ranges: Ranges) -> Mapping[Key, Op]:
@@ -59,7 +60,8 @@ class Undefined:
 
     def mattering(self, op: Op) -> Sequence[int]:
         """All but the memory, and what a masked load gives to the others."""
-        last = len(op.operands) - (not ops.changes(op) and op.attributes["access"].masked)
+        access: primitives.Access = op.attributes["access"]
+        last = len(op.operands) if ops.changes(op) else 1 + access.rank + access.masked
         return range(1, last)
 
     def may_matter(self, source: Key, graph: Graph) -> bool:

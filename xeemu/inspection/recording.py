@@ -139,14 +139,13 @@ class Recorder:
         shape = step.access.shape
         private = shape[len(launch.geometry.local_range) :]
         operand = step.result if step.op == "load" else step.values[-1] if step.values else step.result
-        assert operand is not None
-        values = launch.elements(operand, shape)[0][members]
+        values = element if operand is None else launch.elements(operand, shape)[0][members]
         elements = _spread(launch, element, active & inside, members, private)
-        given = _spread(launch, values, active, members, private)
+        given = _spread(launch, values, active & (not step.is_hint), members, private)
         memory = step.memory
         line.accesses.append(Access(step.op, self._names[memory], memory.space, memory.shape, elements, given))
         self._bytes += elements.nbytes + given.nbytes
-        if step.op != "load" and memory.space != "global":
+        if step.op != "load" and not step.is_hint and memory.space != "global":
             group, item = np.nonzero(members[None])
             positions = launch.memories[memory].positions(element, group, item, launch.geometry.items)
             stored = np.zeros(self._written[memory].shape, bool)

@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
+from xeemu.ir.table import AccessKind
 from xeemu.language.places import short_place
 from xeemu.plurals import counted, plural
 
@@ -91,7 +92,7 @@ def rows(step: "Step") -> list[Row]:
 
 def of_access(access: "Access", active: np.ndarray) -> list[Row]:
     """The elements of an access, and what was loaded from or stored to them."""
-    verb = "load" if access.op == "load" else "store" if access.op == "store" else f"atomic {access.op}"
+    verb = access.op if access.op in get_args(AccessKind) else f"atomic {access.op}"
     elements = of_items(access.elements, active, access.shape)
     return [(f"{verb} {access.memory}", elements), ("  value", of_items(access.values, active))]
 

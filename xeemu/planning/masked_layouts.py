@@ -146,7 +146,7 @@ def _of_access(op: Op, facts: Facts, possible: Mapping[Value, Masked], found: Ne
     """Its mask, and what a load gives for those left out, are taken whole; of all else the elements of the access."""
     access, mask = op.attributes["access"], ops.mask(op)
     elements = addressing.left_in(access.shape, None if mask is None else facts.value(mask).form)
-    last = len(op.operands) - (0 if not access.masked else 1 if ops.changes(op) else 2)
+    last = len(op.operands) - access.masked if ops.changes(op) else 1 + access.rank
     for value in op.operands[1:last]:
         if value in possible:
             by_elements = value.shape == access.shape and possible[value].elements == elements

@@ -13,6 +13,7 @@ import jax
 import numpy as np
 
 from xeemu.errors import KernelArgumentError
+from xeemu.ir import ops
 from xeemu.language import collectives, source
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
@@ -265,14 +266,18 @@ class Launch:
             assert step.result is not None
             self._assign(step.result, members, loaded)
             order: Lanes = np.nonzero(accesses.active)
-        elif step.access.ordering is None:
-            order = self._memory.store(accesses, values[0].astype(dtype), self._owed.hinders(step.memory, members))
-        else:
+        elif step.access.ordering is not None:
             old, order = self._memory.update(accesses, [v.astype(dtype) for v in values])
             if step.result is not None:
                 self._assign(step.result, members, old)
+        elif step.op == "store":
+            order = self._memory.store(accesses, values[0].astype(dtype), self._owed.hinders(step.memory, members))
+        elif step.is_hint:
+            order = np.nonzero(accesses.active)
+        else:
+            raise ops.without_rule(step.op, "the stepping of accesses")
         self._memory.end(accesses)
-        if self._history is not None and self._history.keeps(step):
+        if self._history is not None and self._history.keeps(step) and not step.is_hint:
             self._keep(accesses, order, values, old)
 
     def touched(self, step: Access, members: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

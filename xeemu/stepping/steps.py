@@ -94,6 +94,11 @@ class Access:
     result: Register | None
     origin: Origin | None = None
 
+    @property
+    def is_hint(self) -> bool:
+        """Whether it neither gives a value nor changes the memory, so that nobody notices it."""
+        return self.result is None and not self.values
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Meeting:
