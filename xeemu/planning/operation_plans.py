@@ -154,8 +154,8 @@ def may_be_inexact(op: Op, known: tuple[bool, ...]) -> bool:
       op: the operation.
       known: of each operand, whether XLA may know it.
     """
-    if op.results[0].dtype.kind in "iub":
+    if op.name not in ("div", "integer_pow", "add", "sub", "mul") or op.results[0].dtype.kind in "iub":
         return False
     if op.name == "integer_pow":
         return bool(op.attributes["y"] < 0)
-    return op.name == "div" or (op.name in ("add", "sub", "mul") and any(known))
+    return op.name == "div" or any(known)
