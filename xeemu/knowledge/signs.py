@@ -32,6 +32,8 @@ def not_negative(body: Region, interval: Callable[[Value], Interval | None]) -> 
     def is_one(value: Value) -> bool:
         if isinstance(value, Constant):
             return not np.signbit(np.asarray(value.array, np.float64)).any()
+        if not isinstance(value.dtype, np.dtype):  # a key of random numbers
+            return False
         if value.dtype.kind in "iub":
             known = interval(value)
             return known is not None and known[0] >= 0
