@@ -104,7 +104,7 @@ class EmittedLoop:
         for (n, window), index in zip(windows.items(), found, strict=True):
             op, known = facts.body.ops[n], self.counted.moving[n].reference.address
             buffer = buffers[facts.values[op.operands[0]]]
-            chunk = self.chunk if op.name == ops.LOAD else self.chunk.storing(facts.values[op.operands[0]])
+            chunk = self.chunk.storing(facts.values[op.operands[0]]) if ops.of(op).writes else self.chunk
             address = positions.locate(known, buffer, [as_value(index)], chunk)
             placed[n] = PlacedAccess(buffer, placed_windows.placed(window, buffer, address, chunk))
         return placed

@@ -92,7 +92,7 @@ def level_of(scope: str) -> int:
 
 def spot_of(step: Access) -> Spot:
     """The memory operation of the source that a step is."""
-    op = "atomic" if step.access.ordering is not None else "load" if step.op == "load" else "store"
+    op = "atomic" if step.access.ordering is not None else step.op
     return Spot(AccessSite(step.site, op, step.memory), step.access.ordering)  # type: ignore[arg-type]
 
 

@@ -77,7 +77,7 @@ def _may_copy(facts: Facts) -> bool:
     for part in analysis.executed(facts):
         loaded = {op.results[0]: part.values[op.operands[0]] for op in part.body.ops if op.name == ops.LOAD}
         for op in part.body.ops:
-            if op.name == ops.STORE or op.name == ops.ATOMIC:
+            if op.name in ops.ACCESSES and ops.of(op).writes:
                 memory, source = part.values[op.operands[0]], _stored(op, loaded)
                 copied[memory] = copied.get(memory, True) and source is not None and source.space == "global"
     return any(memory.space == "local" and only for memory, only in copied.items())

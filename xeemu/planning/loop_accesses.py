@@ -79,7 +79,7 @@ class CountedLoop:
     def _moving(self, number: int, memory: Known) -> "MovingAccess":
         op, storage, move = self.body.ops[number], self.storages[memory], self.moves[number]
         reference = Reference.of_op(op, storage, self.facts)
-        if op.name == ops.LOAD:
+        if not ops.of(op).writes:
             return MovingAccess(op, reference, move, self.chunk)
         # What has to be computed before an update is added to its address.
         waits = number in hazards.of_body(self.facts).waits
