@@ -305,22 +305,30 @@ def test_an_access_that_neither_gives_nor_changes_anything_costs_and_harms_nobod
     hint = primitives._primitive(MADE_UP.removeprefix("xe_"), lambda memory, *_, access: [])
 
     @xe.kernel(sub_group_size=16)
-    def hinting(wg, x):
+    def hinting(wg, x, unset):
         i = wg.global_id()
-        arrays, access = x._access(ITEMS - 1 - x[i], [("where=", i > 3)] if masked else [], None)
-        hint.bind(x._version, *arrays, access=access)
+        for memory in (x, unset):
+            arrays, access = memory._access(ITEMS - 1 - x[i], [("where=", i > 3)] if masked else [], None)
+            hint.bind(memory._version, *arrays, access=access)
         return x.at[i].set(x[i] + 1)
 
     x = np.arange(ITEMS, dtype=np.int32)
-    assert "mystery x[" in str(xe.trace(hinting, RANGE)(x))
-    checked, findings = xe.check(hinting, RANGE)(x)
+    assert "mystery x[" in str(xe.trace(hinting, RANGE)(x, x))
+    checked, findings = xe.check(hinting, RANGE, unset={"unset": np.ones(4 * ITEMS, bool)})(x, x)
     assert not findings, str(findings)
-    for result in (checked, xe.launch(hinting, RANGE)(x)):
+    for result in (checked, xe.launch(hinting, RANGE)(x, x)):
         np.testing.assert_array_equal(result, x + 1)
-    steps = xe.inspect(hinting, RANGE, group=0)(x).steps
-    assert [access.op for step in steps for access in step.accesses] == ["load", "mystery", "load", "store"]
-    _, report = xe.profile(hinting, RANGE, device="max1550")(x)
-    assert [site.bytes_moved for site in report.sites if site.op == "mystery"] == [3 * 64]  # lines
+    steps = xe.inspect(hinting, RANGE, group=0)(x, x).steps
+    assert [access.op for step in steps for access in step.accesses] == [
+        "load",
+        "mystery",
+        "load",
+        "mystery",
+        "load",
+        "store",
+    ]
+    _, report = xe.profile(hinting, RANGE, device="max1550")(x, x)
+    assert [site.bytes_moved for site in report.sites if site.op == "mystery"] == [3 * 64, 3 * 64]  # lines
 
 
 def test_each_kind_of_access_has_a_row():

@@ -104,10 +104,10 @@ def _is_of_the_group(loop: Node, taken: Census) -> bool:
 def _copies(operation: Operation) -> bool:
     """Whether what is loaded goes into local memory, or what is stored comes from there, by operations that are written
     out in the same body as this one."""
-    node, is_load = operation.node, operation.name == "load"
+    node, is_load = operation.node, not operation.changes
     own = [o for o in node.steps if isinstance(o, Operation) and o.place.memory.space == "local"]
     times = collections.Counter(o.place for o in own)
-    local = {id(o.op) for o in own if times[o.place] > 1 and (o.name == "load") != is_load}
+    local = {id(o.op) for o in own if times[o.place] > 1 and o.changes == is_load}
     found = set(operation.op.results if is_load else operation.op.used[1:])
     for op in node.body.ops if is_load else reversed(node.body.ops):
         met, further = (op.used, op.results) if is_load else (op.results, op.used)

@@ -12,6 +12,7 @@ from xeemu.cost.sites import SiteReport, fewer
 from xeemu.cost.trials import Change
 from xeemu.cost.unrolling import UNROLLED
 from xeemu.cost.work import Wait
+from xeemu.ir import ops
 from xeemu.language.dialect import PYTHON
 
 # Patterns worth a hint: three quarters of the moved bytes unused; a sixth of the lines only because rows begin between
@@ -78,7 +79,7 @@ def _of_memory(sites: Sequence[SiteReport], evidence: Evidence) -> Iterator[Advi
 def _is_updated(site: SiteReport, evidence: Evidence) -> bool:
     """Whether the launch stores to the memory of a site, or updates it."""
     of_memory = (each for each in evidence.sites if (each.space, each.memory) == (site.space, site.memory))
-    return any(each.op != "load" for each in of_memory)
+    return any(ops.of_access(each.op).writes for each in of_memory)
 
 
 # --- Lines ---

@@ -46,7 +46,7 @@ def doubtful_reads(
 
 def reads(operation: Operation) -> bool:
     """Whether an access uses what was in memory: a load, or an atomic operation other than a store."""
-    return operation.traits.reads and operation.name != "store"
+    return operation.traits.reads and operation.name != "store" and not operation.is_hint
 
 
 def writes(operation: Operation) -> bool:

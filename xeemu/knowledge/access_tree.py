@@ -93,6 +93,11 @@ class Operation:
         return ops.changes(self.op)
 
     @property
+    def is_hint(self) -> bool:
+        """Whether it neither gives a value nor changes the memory, as a prefetch."""
+        return not (self.changes or self.fetches)
+
+    @property
     def updates(self) -> bool:
         """Whether it is an atomic operation that is more than a load."""
         return self.place.op == "atomic" and self.changes

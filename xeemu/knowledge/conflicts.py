@@ -1,8 +1,8 @@
 """Conflicts: which two accesses to one element must not happen unordered, and proofs that work-groups never do.
 
-Two accesses conflict unless both only read, or both are atomic with a scope that holds both work-items (SYCL 2020,
-sections 3.8.3 and 4.15.3; C++'s data races). What proves that accesses keep apart is addresses that are known; it says
-nothing where data or more executions than are worth enumerating decide.
+Two accesses conflict unless both only read, one is a hint, or both are atomic with a scope that holds both work-items
+(SYCL 2020, sections 3.8.3 and 4.15.3; C++'s data races). What proves that accesses keep apart is addresses that are
+known; it says nothing where data or more executions than are worth enumerating decide.
 """
 
 import dataclasses
@@ -32,8 +32,7 @@ def reach(a: Operation, b: Operation) -> int:
     Returns:
       `ITEM`: only of one work-item; `SUB_GROUP`, `GROUP`, `DEVICE`: of one such.
     """
-    # An access that neither changes the memory nor gives a value is only a hint.
-    if not (a.changes or b.changes) or not all(o.changes or o.fetches for o in (a, b)):
+    if not (a.changes or b.changes) or a.is_hint or b.is_hint:
         return DEVICE
     orderings = [o.access.ordering for o in (a, b)]
     scopes = [SCOPES.index(ordering.scope) for ordering in orderings if ordering is not None]

@@ -102,6 +102,8 @@ class Program:
             if len(users) > 1 or returned or op.name not in ops.ACCESSES:
                 return ()
             found.append(users[0])
+            if not ops.changes(op):
+                break
             memory = op.results[-1]
         return tuple(found)
 
