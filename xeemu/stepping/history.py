@@ -67,7 +67,9 @@ class History:
         self.lanes = 0
 
     def keeps(self, step: Access) -> bool:
-        """Whether an operation is kept."""
+        """Whether an operation is kept; a hint is none."""
+        if step.is_hint:
+            return False
         if step.access.ordering is not None or step.memory in self.memories:
             return True
         return step.op == "store" and step.memory in self.flags

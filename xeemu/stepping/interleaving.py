@@ -259,25 +259,22 @@ class Launch:
         element, inside, active = self.touched(step, members)
         accesses = self._memory.accesses(step, members, element, active & inside)
         values = [self.elements(v, step.access.shape)[members] for v in step.values]
-        dtype, old = step.memory.dtype, None
+        dtype, old, order = step.memory.dtype, None, np.nonzero(accesses.active)
         if step.op == "load":
             other = values[0] if values else np.zeros((), dtype)
             loaded = np.where(active, np.where(inside, self._memory.load(accesses), poison(dtype)), other)
             assert step.result is not None
             self._assign(step.result, members, loaded)
-            order: Lanes = np.nonzero(accesses.active)
         elif step.access.ordering is not None:
             old, order = self._memory.update(accesses, [v.astype(dtype) for v in values])
             if step.result is not None:
                 self._assign(step.result, members, old)
         elif step.op == "store":
             order = self._memory.store(accesses, values[0].astype(dtype), self._owed.hinders(step.memory, members))
-        elif step.is_hint:
-            order = np.nonzero(accesses.active)
-        else:
+        elif not step.is_hint:
             raise ops.without_rule(step.op, "the stepping of accesses")
         self._memory.end(accesses)
-        if self._history is not None and self._history.keeps(step) and not step.is_hint:
+        if self._history is not None and self._history.keeps(step):
             self._keep(accesses, order, values, old)
 
     def touched(self, step: Access, members: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
