@@ -23,8 +23,22 @@ def group_bytes(facts: Facts, iterations: int) -> int:
 
 
 def live_bytes(facts: Facts, iterations: int) -> int:
-    """The same without its memories."""
-    return _live_bytes(facts, iterations)
+    """The most bytes of varying values that are alive at once in a (sub)program, in blocks of so many iterations."""
+    fused = _fused(facts)
+    last_use = {a: n for n, op in enumerate(facts.body.ops) for a in op.used if not isinstance(a, Constant)}
+    last_use |= {a: len(facts.body.ops) for a in facts.body.outputs if not isinstance(a, Constant)}
+    dying = collections.defaultdict[int, list[Value]](list)
+    for value, number in last_use.items():
+        dying[number].append(value)
+    most = alive = sum(_bytes(v, facts) for v in facts.body.taken if v in last_use)
+    for number, op in enumerate(facts.body.ops):
+        inner = facts.executed_within(number)
+        inside = max((_bytes_within(op, part, iterations) for part in inner), default=0)
+        alive += sum(_bytes(v, facts) for v in op.results if v not in fused)
+        most = max(most, alive + inside)
+        dead = (v for v in {*dying[number], *op.results} - fused if last_use.get(v, number) == number)
+        alive -= sum(_bytes(v, facts) for v in dead)
+    return most
 
 
 def _allocated_bytes(facts: Facts) -> int:
@@ -94,29 +108,10 @@ def _is_transposed(op: Op, facts: Facts) -> bool:
 
 def _bytes_within(op: Op, facts: Facts, iterations: int) -> int:
     """What an operation takes for one of the bodies that it holds, of loops that only update memories for a block."""
-    scan, alive = control.of(op), _live_bytes(facts, iterations)
+    scan, alive = control.of(op), live_bytes(facts, iterations)
     if iterations == 1 or not isinstance(scan, control.Scan) or (updates := scatter_loops.of_loop(scan, facts)) is None:
         return alive
     return min(iterations, scan.length) * (alive + scatter_loops.found_bytes(facts, updates))
-
-
-def _live_bytes(facts: Facts, iterations: int) -> int:
-    """The most bytes of varying values that are alive at once in a (sub)program, in blocks of so many iterations."""
-    fused = _fused(facts)
-    last_use = {a: n for n, op in enumerate(facts.body.ops) for a in op.used if not isinstance(a, Constant)}
-    last_use |= {a: len(facts.body.ops) for a in facts.body.outputs if not isinstance(a, Constant)}
-    dying = collections.defaultdict[int, list[Value]](list)
-    for value, number in last_use.items():
-        dying[number].append(value)
-    most = alive = sum(_bytes(v, facts) for v in facts.body.taken if v in last_use)
-    for number, op in enumerate(facts.body.ops):
-        inner = facts.executed_within(number)
-        inside = max((_bytes_within(op, part, iterations) for part in inner), default=0)
-        alive += sum(_bytes(v, facts) for v in op.results if v not in fused)
-        most = max(most, alive + inside)
-        dead = (v for v in {*dying[number], *op.results} - fused if last_use.get(v, number) == number)
-        alive -= sum(_bytes(v, facts) for v in dead)
-    return most
 
 
 def _fused(facts: Facts) -> set[Value]:
