@@ -1,6 +1,7 @@
 """What is installed: the wheel's files, the command, and what `scripts/demo` shows."""
 
 import importlib.metadata
+import os
 import re
 import subprocess
 import sys
@@ -52,6 +53,14 @@ def test_every_package_is_named_for_the_wheel():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
     folders = {str(path.parent.relative_to(ROOT)).replace("/", ".") for path in (ROOT / "xeemu").rglob("*.py")}
     assert set(settings["packages"]) == folders | {"xeemu.kernels"}
+
+
+def test_a_checkout_finds_its_kernels():
+    """Python run in a checkout's root takes the package there, however xeemu is installed (-S: no finders)."""
+    packages = os.pathsep.join(path for path in sys.path if path)
+    command = [sys.executable, "-S", "-c", "import xeemu.kernels; print(xeemu.kernels.__file__)"]
+    run = subprocess.run(command, cwd=ROOT, env=os.environ | {"PYTHONPATH": packages}, capture_output=True, text=True)
+    assert run.stdout.strip() == str(ROOT / "kernels" / "__init__.py"), run.stderr
 
 
 def test_says_what_the_project_says(distribution):

@@ -1,6 +1,7 @@
 """xeemu: a vectorised emulator of SYCL work-group kernels for Intel Xe GPUs."""
 
 import importlib
+from pathlib import Path
 from typing import Any
 
 from xeemu.cost.costing import estimate, profile
@@ -82,6 +83,10 @@ __all__ = [
 ]
 
 __version__ = version()
+
+# In a checkout `kernels` lies beside this folder; in an installation, in it. Python run in a checkout takes this one.
+if not Path(__path__[0], "kernels").exists():
+    __path__.append(str(Path(__path__[0]).parent))
 
 
 def __getattr__(name: str) -> Any:
