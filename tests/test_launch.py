@@ -122,6 +122,12 @@ NO_HASH = (
             "argument y of kernel scale is -2147483649, beyond 32 bits; pass np.int64(-2147483649)",
         ),
         ((X, X.astype(np.complex64)), {}, NOT_NUMBERS.format("complex64")),
+        (
+            (X, jax.random.key(0)),
+            {},
+            "argument y of kernel scale is a key of jax.random; pass its seed, and write jax.random.key(y) in the "
+            "kernel",
+        ),
         ((X, np.array(["a"])), {}, NOT_NUMBERS.format("<U1")),
         ((X, np.array([None])), {}, NOT_NUMBERS.format("object")),
         ((X, np.zeros(12, np.longdouble)), {}, NOT_NUMBERS.format("float128")),

@@ -177,17 +177,20 @@ def test_a_zero_goes_where_it_changes_the_sign_of_none(name):
     assert goes or name == "a number from 0" or not np.signbit(found[floats == 0]).any()
 
 
-def test_keys_of_random_numbers_stand_beside_sums():
-    """They have no type of NumPy's, and no sign."""
+@pytest.mark.parametrize("is_inside", [True, False])
+def test_keys_of_random_numbers_stand_beside_sums(is_inside):
+    """They have no type of NumPy's, and no sign, in a kernel or from around it."""
+    split = jax.random.split(jax.random.key(7))
 
     @xe.kernel
     def kernel(wg, x, out):
-        i, keys = wg.global_id(), jax.random.split(jax.random.key(7))
+        i, keys = wg.global_id(), jax.random.split(jax.random.key(7)) if is_inside else split
         return out.at[i].set(0.0 + (x[i] + jax.random.uniform(keys[1], ())))
 
     x = np.arange(32, dtype=np.float32)
-    added = jax.random.uniform(jax.random.split(jax.random.key(7))[1], ())
-    np.testing.assert_array_equal(xe.launch(kernel, xe.NDRange(32, 16))(x, x), x + np.float32(added))
+    expected = x + np.float32(jax.random.uniform(split[1], ()))
+    np.testing.assert_array_equal(xe.launch(kernel, xe.NDRange(32, 16))(x, x), expected)
+    assert not xe.check(kernel, xe.NDRange(32, 16))(x, x)[1]
 
 
 def test_what_is_computed_twice_is_computed_once_there_or_around_it():

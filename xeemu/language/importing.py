@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.extend import core as jex_core
 
@@ -62,15 +63,26 @@ class _Importer:
           seen: the values that its first variables stand for.
           taken: inputs in place of the arrays that it has taken from around it.
         """
-        jaxpr, found = closed.jaxpr, dict(taken or {})
+        jaxpr, found, made = closed.jaxpr, dict(taken or {}), list[Op]()
         if taken is None:
-            found |= {v: _constant(a) for v, a in zip(jaxpr.constvars, getattr(closed, "consts", ()), strict=True)}
+            for variable, array in zip(jaxpr.constvars, getattr(closed, "consts", ()), strict=True):
+                found[variable] = self._constant(array, made)
         found |= dict(zip(jaxpr.invars, seen, strict=False))
         inputs = {v: _input(v) for v in jaxpr.invars[len(seen) :]}
         found |= inputs
-        made = tuple(self._op(eqn, found) for eqn in jaxpr.eqns)
+        made += [self._op(eqn, found) for eqn in jaxpr.eqns]
         outputs = tuple(_operand(a, found) for a in jaxpr.outvars)
-        return Region((*(taken or {}).values(), *inputs.values()), made, outputs)
+        return Region((*(taken or {}).values(), *inputs.values()), tuple(made), outputs)
+
+    def _constant(self, array: Any, made: list[Op]) -> Value:
+        """An array from around a jaxpr; a key of `jax.random` is made of its data first, by operations among `made`."""
+        if not jnp.issubdtype(array.dtype, jax.dtypes.prng_key):
+            return _constant(array)
+        data = jax.random.key_data(array)
+        wrap = functools.partial(jax.random.wrap_key_data, impl=jax.random.key_impl(array))
+        key = self.region(jax.make_jaxpr(wrap)(data), [_constant(data)])
+        made.extend(key.ops)
+        return key.outputs[0]
 
     def _op(self, eqn: jex_core.JaxprEqn, found: Found) -> Op:
         name, results = eqn.primitive.name, tuple(map(_value, eqn.outvars))
@@ -143,9 +155,8 @@ def _operand(atom: jex_core.Var | jex_core.Literal, found: Found) -> Value:
 
 
 def _constant(array: Any) -> Constant:
-    # Keys of `jax.random`, and what is traced around it, are no arrays of NumPy.
-    is_plain = isinstance(array.dtype, np.dtype) and not isinstance(array, jax.core.Tracer)
-    return Constant(tuple(array.shape), array.dtype, array=np.asarray(array) if is_plain else array, is_literal=False)
+    is_traced = isinstance(array, jax.core.Tracer)  # around the kernel, by JAX
+    return Constant(tuple(array.shape), array.dtype, array=array if is_traced else np.asarray(array), is_literal=False)
 
 
 def _applying(primitive: jex_core.Primitive, params: dict[str, Any]) -> Callable[..., Any] | None:

@@ -148,6 +148,9 @@ def _argument(kernel: Kernel, name: str, x: Any, allowed: Any) -> Any:
             f"{where} is {source.called(x)}; pass an array (np.asarray(...)) or a scalar; a static parameter is "
             "keyword-only in the kernel and goes by name"
         )
+    if jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
+        drawn = f"pass its seed, and write jax.random.key({name}) in the kernel"
+        raise KernelArgumentError(f"{where} is a key of jax.random; {drawn}")
     raise KernelArgumentError(f"{where} has dtype {x.dtype}; it holds bool, integers or floats of 8 to 64 bits")
 
 
