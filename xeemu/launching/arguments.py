@@ -96,14 +96,14 @@ def platform_of(given: Sequence[Any]) -> str:
 def device_of(given: Sequence[Any]) -> jax.Device:
     """The device on which JAX will run a launch with these arguments, or one of several."""
     for x in given:
-        if _is_concrete(x.__class__) and x.committed:
+        if is_concrete(x.__class__) and x.committed:
             return next(iter(x.devices()))
     chosen: jax.Device | str | None = jax.config.jax_default_device  # type: ignore[attr-defined]
     return chosen if isinstance(chosen, jax.Device) else jax.local_devices(backend=chosen)[0]
 
 
 @functools.lru_cache(maxsize=64)
-def _is_concrete(kind: type) -> bool:
+def is_concrete(kind: type) -> bool:
     """Whether a class is that of JAX's arrays with contents; cached, for each launch asks it of each argument."""
     return issubclass(kind, jax.Array) and not issubclass(kind, jax.core.Tracer)
 
@@ -163,7 +163,7 @@ def _check_readable(where: str, x: Any) -> None:
         raise KernelArgumentError(
             f"{where} has dtype {x.dtype.str}, in another byte order than this machine's; pass .astype(np.{native})"
         )
-    if _is_concrete(x.__class__) and x.is_deleted():
+    if is_concrete(x.__class__) and x.is_deleted():
         raise KernelArgumentError(
             f"{where} is deleted: its memory was given to the result of a call with donate=True, or freed; pass that "
             "result, or a copy that was made before"

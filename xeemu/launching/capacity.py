@@ -126,28 +126,33 @@ def available_bytes(device: jax.Device) -> int | None:
     return None
 
 
-class Refusing:
+@contextlib.contextmanager
+def refusing() -> Iterator[None]:
     """Makes an allocation that fails all the same, as while others take memory, an error that says so.
-
-    No generator with a decorator: every launch goes through it, and the least takes 10 us.
 
     Raises:
       MemoryAllocationError: what is run here could not get its memory.
     """
+    try:
+        yield
+    except (MemoryError, ValueError, jax.errors.JaxRuntimeError) as error:
+        refuse_failed(error)
+        raise
 
-    def __enter__(self) -> None:
-        pass
 
-    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
-        if not isinstance(error, MemoryError | ValueError | jax.errors.JaxRuntimeError):
-            return
-        if not isinstance(error, MemoryError) and "RESOURCE_EXHAUSTED" not in str(error):
-            return
-        reason = str(error).removeprefix("RESOURCE_EXHAUSTED: ").partition("\n")[0].rstrip(".") or "out of memory"
-        raise MemoryAllocationError(
-            f"the launch did not get the memory that it takes: {reason}. Launch a part of the work at a time, on "
-            "smaller arrays"
-        ) from None
+def refuse_failed(error: Exception) -> None:
+    """Raises such an error for one that an allocation has raised; nothing for others.
+
+    Raises:
+      MemoryAllocationError: the error is one of memory.
+    """
+    if not isinstance(error, MemoryError) and "RESOURCE_EXHAUSTED" not in str(error):
+        return
+    reason = str(error).removeprefix("RESOURCE_EXHAUSTED: ").partition("\n")[0].rstrip(".") or "out of memory"
+    raise MemoryAllocationError(
+        f"the launch did not get the memory that it takes: {reason}. Launch a part of the work at a time, on "
+        "smaller arrays"
+    ) from None
 
 
 def host_bytes(proc: Path = Path("/proc"), groups: Path = Path("/sys/fs/cgroup")) -> int | None:

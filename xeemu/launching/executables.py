@@ -54,12 +54,15 @@ class Executable:
             self._working_bytes = self._fit(given)
         if self._working_bytes + self._arrays_bytes >= capacity.LEAST_BYTES:
             self._check(given, self._working_bytes)
-        with capacity.Refusing():
+        try:
             if not compiling.is_tracing():
                 return self._function(*given)
             # A computation of its own, even while somebody traces another, of which no argument is a part.
             with jax.core.eval_context():
                 return self._function(*given)
+        except (MemoryError, ValueError, jax.errors.JaxRuntimeError) as error:
+            capacity.refuse_failed(error)  # no `refusing`, of which a launch that is short would see the time
+            raise
 
     def run(self, given: Sequence[Any]) -> list[np.ndarray]:
         """The arrays that the kernel returns, of a launch's arguments as they were given."""
@@ -191,7 +194,7 @@ class Watched:
         arguments = [np.asarray(a, v.dtype) if not np.shape(a) else a for a, v in zip(given, inputs, strict=True)]
         arguments += more
         # Counts pass 2^31; and it is a computation of its own, whatever else is traced.
-        with jax.enable_x64(True), jax.core.eval_context(), capacity.Refusing():
+        with jax.enable_x64(True), jax.core.eval_context(), capacity.refusing():
             self._check(arguments)
             outputs, state = self._function(*arguments)
         return [np.asarray(output) for output in outputs], jax.tree.map(np.asarray, state)

@@ -36,6 +36,7 @@ from xeemu.launching.arguments import (
     Given,
     checked_arguments,
     checked_device,
+    is_concrete,
     own_range,
     platform_of,
 )
@@ -222,13 +223,16 @@ def _signature(arguments: Sequence[Any], bound: Bound, how: Hashable) -> Hashabl
 
 def _told(x: Any) -> Hashable:
     """What tells an argument from others, for a signature."""
-    if type(x) is float:
+    kind = x.__class__
+    if is_concrete(kind):
+        return kind, x.aval  # of which JAX keeps one, whose hash it knows
+    if kind is float:
         return float
-    if type(x) is int and -(2**31) <= x < 2**31:
+    if kind is int and -(2**31) <= x < 2**31:
         return int
-    if not _is_array(x.__class__):
+    if not _is_array(kind):
         raise TypeError
-    return type(x), x.shape, x.dtype, getattr(x, "weak_type", False)
+    return kind, x.shape, x.dtype, getattr(x, "weak_type", False)
 
 
 @functools.lru_cache(maxsize=64)
@@ -241,9 +245,9 @@ def _run(executable: Executable, given: Sequence[Any]) -> Any:
     program = executable.prepared.program
     try:
         if jax.config.read("jax_enable_x64") == program.wide:
-            return jax.tree.unflatten(program.output_tree, executable(*given))
+            return program.output_tree.unflatten(executable(*given))
         with jax.enable_x64(program.wide):
-            return jax.tree.unflatten(program.output_tree, executable(*given))
+            return program.output_tree.unflatten(executable(*given))
     except (RuntimeError, ValueError):
         checked_arguments(program.kernel, given, ARRAYS)  # that one was deleted is not looked for in each call
         raise
