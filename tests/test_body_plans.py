@@ -39,7 +39,7 @@ def test_each_operation_that_leaves_a_choice_is_planned(name, written):
     ready = prepared(example.kernel, example.nd_range(size), arguments, example.static)
     for body in plan_notes.bodies(planned(ready, arguments, Observation(watched=written), written)):
         for number, op in enumerate(body.facts.body.ops):
-            choice = op.name in (*ops.ACCESSES, ops.BARRIER, ops.ALLOCATE) or op.name not in ops.LANGUAGE
+            choice = op.name in (*ops.ACCESSES, ops.ALLOCATE) or op.name not in ops.LANGUAGE
             assert (number in body.operations) == choice, op.name
             assert all(v in body.layouts for v in op.results)
 

@@ -183,7 +183,6 @@ class Target:
       gathers_one_by_one: a gather takes one element after the other, several times as long as a slice.
       keeps_shared: values that groups share are better kept once. A GPU's compiler does better with all written out.
       joins_by_branches: arrays put together of parts are computed with a branch for each element, parts apart without.
-      computes_again: the compiler computes what is used in several places once for each, but for what is made opaque.
       reduces_slowly: reductions by the compiler's own loops are slower than of vectors put together by hand (2-core
         CPU: a sum of 2^22 integers takes 0.6 ms without, 0.16 with).
       copies_reshaped: an array of which a part is stored is copied if a launch gives it in another shape, and computed
@@ -219,7 +218,6 @@ class Target:
     gathers_one_by_one: bool
     keeps_shared: bool
     joins_by_branches: bool
-    computes_again: bool
     reduces_slowly: bool
     copies_reshaped: bool
     divides_slowly: bool
@@ -253,7 +251,6 @@ CPU = Target(
     gathers_one_by_one=True,
     keeps_shared=True,
     joins_by_branches=True,
-    computes_again=True,
     reduces_slowly=True,
     copies_reshaped=True,
     divides_slowly=True,
@@ -310,7 +307,6 @@ GPU = Target(
     gathers_one_by_one=False,
     keeps_shared=False,
     joins_by_branches=False,
-    computes_again=False,
     reduces_slowly=False,
     copies_reshaped=False,
     divides_slowly=False,

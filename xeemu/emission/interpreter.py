@@ -35,7 +35,7 @@ from xeemu.planning.body_plans import (
 )
 from xeemu.planning.compare_fusion import Comparison
 from xeemu.planning.layouts import LANE_FORM
-from xeemu.planning.memory_plans import BarrierPlan, LoadPlan, UpdatePlan
+from xeemu.planning.memory_plans import LoadPlan, UpdatePlan
 from xeemu.planning.storage import Storage
 
 
@@ -118,8 +118,6 @@ class _Interpreter:
                 return self._language(applied)
             case LoadPlan() | UpdatePlan():
                 return memory_ops.accessed(applied, plan, self.context)
-            case BarrierPlan():
-                return memory_ops.after_barrier(applied, plan, self.context)
             case Storage():
                 return [memory_ops.allocated(plan)]
             case CallPlan(body):
@@ -138,7 +136,10 @@ class _Interpreter:
         if op.name in (ops.LOCAL_ID, ops.GROUP_ID):
             out = op.results[0]
             return [Emitted(facts.values[op.results[0]], out.shape, out.dtype, LANE_FORM)]
-        if op.name == ops.FENCE:
+        if op.name == ops.BARRIER:
+            mask = as_value(applied.operands[-1]) if op.attributes["masked"] else None
+            self.context.observer.on_barrier(Passage(facts, applied.number, mask, applied.active), self.context.chunk)
+        if op.name in ops.ORDERING:
             return [o for o in applied.operands if isinstance(o, Buffer)]
         if op.name == ops.REGION:
             mask = as_value(applied.operands[0])

@@ -14,7 +14,7 @@ from xeemu.emission.buffers import Buffer, Made
 from xeemu.emission.context import Applied, Context
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.items import Item, as_memory, as_value, named
-from xeemu.emission.observer import Event, Passage
+from xeemu.emission.observer import Event
 from xeemu.emission.positions import Lanes, Located, Touched
 from xeemu.emission.values import Emitted
 from xeemu.ir import ops
@@ -22,7 +22,7 @@ from xeemu.ir.program import Value
 from xeemu.language import primitives
 from xeemu.language.memory import poison
 from xeemu.planning.access_plans import Store
-from xeemu.planning.memory_plans import BarrierPlan, Deferred, Fetch, LoadOfBlock, LoadPlan, UpdatePlan
+from xeemu.planning.memory_plans import Deferred, Fetch, LoadOfBlock, LoadPlan, UpdatePlan
 from xeemu.planning.references import Reference
 from xeemu.planning.storage import Storage
 
@@ -30,14 +30,6 @@ from xeemu.planning.storage import Storage
 def allocated(storage: Storage) -> Buffer:
     """A memory in which nothing was written yet."""
     return Buffer(jnp.full(storage.array, poison(storage.dtype)), storage)
-
-
-def after_barrier(applied: Applied, plan: BarrierPlan, context: Context) -> list[Item]:
-    """The memories that a barrier orders, after it."""
-    mask = as_value(applied.operands[-1]) if applied.op.attributes["masked"] else None
-    context.observer.on_barrier(Passage(applied.facts, applied.number, mask, applied.active), context.chunk)
-    each = [(v, o) for v, o in zip(applied.op.operands, applied.operands, strict=True) if isinstance(o, Buffer)]
-    return [o.holding(fusion_barriers.settled(o.data)) if v in plan.settled else o for v, o in each]
 
 
 def accessed(applied: Applied, plan: LoadPlan | UpdatePlan, context: Context) -> list[Item]:

@@ -4,8 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from xeemu.knowledge.analysis import Facts
-from xeemu.planning import hazards, invariant_divisions, periodic_gathers, stencil_loads
-from xeemu.planning.chunk import Chunk
+from xeemu.planning import hazards, periodic_gathers, stencil_loads
 from xeemu.planning.hazards import Hazards
 from xeemu.planning.iterations import Iteration
 from xeemu.planning.periodic_gathers import Remainder
@@ -21,14 +20,12 @@ class LoadConstraint:
 
     Attributes:
       gathered: whether it has to be a gather.
-      settled: whether what it looks up is computed for itself (see `invariant_divisions`).
       in_line: whether a window is read along a line of the memory (see `Iteration`).
       neighbour: the load as one of several that are read at once, if it is (see `stencil_loads`).
       remainder: that of its only index, if it is one and elements may be copied (see `periodic_gathers`).
     """
 
     gathered: bool = False
-    settled: bool = False
     in_line: bool = False
     neighbour: StencilLoad | None = None
     remainder: Remainder | None = None
@@ -40,12 +37,11 @@ class AccessConstraints:
 
     Attributes:
       hazards: between them.
-      settled, neighbours, remainders: for the numbers of loads, see `LoadConstraint`.
+      neighbours, remainders: for the numbers of loads, see `LoadConstraint`.
       iteration: the one of a loop's block that it is.
     """
 
     hazards: Hazards = hazards.NONE
-    settled: frozenset[int] = frozenset()
     neighbours: Mapping[int, StencilLoad] = dataclasses.field(default_factory=dict)
     remainders: Mapping[int, Remainder] = dataclasses.field(default_factory=dict)
     iteration: Iteration = _ALONE
@@ -67,27 +63,23 @@ class AccessConstraints:
         doubted = iteration.at_once and not proved
         return LoadConstraint(
             gathered=number in self.hazards.gathered or number in iteration.gathered or doubted,
-            settled=number in self.settled,
             in_line=number in iteration.in_line,
             neighbour=self.neighbours.get(number),
             remainder=self.remainders.get(number),
         )
 
 
-def of_body(facts: Facts, chunk: Chunk, watched: bool, iteration: Iteration | None) -> AccessConstraints:
+def of_body(facts: Facts, watched: bool, iteration: Iteration | None) -> AccessConstraints:
     """How the memory operations of a (sub)program have to be emitted.
 
     Args:
       facts: what is known of it.
-      chunk: the work-groups.
       watched: whether somebody sees every access.
       iteration: the one of a loop's block that it is, if it is one.
     """
-    settles = chunk.many and not watched and not (iteration is not None and iteration.at_once)
     alone = not watched and iteration is None
     return AccessConstraints(
         hazards=hazards.of_body(facts),
-        settled=invariant_divisions.finding(facts) if settles else frozenset(),
         neighbours=stencil_loads.of_body(facts) if alone else {},
         remainders=periodic_gathers.of_body(facts) if alone else {},
         iteration=iteration or _ALONE,

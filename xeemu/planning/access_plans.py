@@ -9,11 +9,8 @@ import math
 
 import numpy as np
 
-from xeemu.devices.target import Target
 from xeemu.ir import ops
-from xeemu.ir.program import Constant, Op, Value
 from xeemu.knowledge import strided_patterns
-from xeemu.knowledge.analysis import Facts
 from xeemu.language.memory import poison
 from xeemu.planning import boundary_windows, haloed_tiles, periodic_gathers, strided_windows
 from xeemu.planning.access_constraints import LoadConstraint
@@ -54,12 +51,10 @@ class Gather:
     Attributes:
       run: how many elements at a time are known to follow each other.
       missing: what elements out of bounds read as.
-      settled: whether the places are computed for themselves.
     """
 
     run: int
     missing: np.ndarray
-    settled: bool = False
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -170,7 +165,7 @@ def of_load(
     missing = poison(dtype) if missing is None else missing.astype(dtype)
     if reference.is_empty:
         return Missing(missing)
-    gather = Gather(_run(reference, chunk), missing, constraint.settled)
+    gather = Gather(_run(reference, chunk), missing)
     if constraint.gathered:
         return gather
     if (periodic := periodic_gathers.of_reference(reference, constraint.remainder, chunk)) is not None:
@@ -265,20 +260,6 @@ def of_fetch(reference: Reference, chunk: Chunk, op: str) -> Empty | InOrder:
     """How an atomic update is carried out whose old values are asked for; see `of_atomic`."""
     in_order = chunk.deterministic and ops.rounds(reference.storage.dtype, op)
     return Empty() if reference.is_empty else InOrder(in_order)
-
-
-def settled_at(barrier: Op, facts: Facts, target: Target) -> frozenset[Value]:
-    """Of the memories that a barrier orders those whose contents are computed for themselves.
-
-    What all groups fill alike is then read by all of them.
-
-    Args:
-      barrier: the operation.
-      facts: what is known of the memories.
-      target: where it will run.
-    """
-    memories = [v for v in barrier.operands if not isinstance(v, Constant)] if target.computes_again else []
-    return frozenset(v for v in memories if facts.values[v].group_invariant)
 
 
 def _combined_window(reference: Reference, op: str, chunk: Chunk) -> StridedWindow | None:

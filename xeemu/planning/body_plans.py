@@ -17,7 +17,6 @@ from xeemu.planning import (
     branch_plans,
     layout_assignment,
     loop_plans,
-    memory_plans,
     row_shapes,
     while_plans,
 )
@@ -29,7 +28,7 @@ from xeemu.planning.layout_assignment import Assignment, Setting
 from xeemu.planning.layouts import Layout
 from xeemu.planning.loop_accesses import CountedLoop
 from xeemu.planning.loop_plans import LoopPlan, OneByOne
-from xeemu.planning.memory_plans import BarrierPlan, LoadPlan, MemoryOperations, UpdatePlan
+from xeemu.planning.memory_plans import LoadPlan, MemoryOperations, UpdatePlan
 from xeemu.planning.operation_plans import OperationPlan
 from xeemu.planning.storage import Storage
 from xeemu.planning.while_plans import BottomTested, WhileLoop, WhilePlan
@@ -108,17 +107,7 @@ class WhileLoopPlan:
     body: BodyPlan
 
 
-Plan = (
-    OperationPlan
-    | Storage
-    | LoadPlan
-    | UpdatePlan
-    | BarrierPlan
-    | CallPlan
-    | ChoicePlan
-    | CountedLoopPlan
-    | WhileLoopPlan
-)
+Plan = OperationPlan | Storage | LoadPlan | UpdatePlan | CallPlan | ChoicePlan | CountedLoopPlan | WhileLoopPlan
 """How an operation is carried out; that of an allocation is how its memory is held."""
 
 
@@ -200,7 +189,7 @@ class _Planner:
           loaded: see `MemoryOperations`.
         """
         watched = self.observation.watched
-        constraints = access_constraints.of_body(facts, self.chunk, watched, iteration)
+        constraints = access_constraints.of_body(facts, watched, iteration)
         memory = MemoryOperations(facts, self.chunk, self.storages, constraints, masked, loaded)
         assignment = self._assignment(facts, taken, iteration is not None and iteration.at_once)
         return self._planned(memory, assignment, range(len(facts.body.ops)))
@@ -260,10 +249,8 @@ class _Operations:
         return self.assignment.plans[number]
 
     def _of_language(self, op: Op) -> Plan | None:
-        """How an allocation or a barrier is carried out."""
+        """How an allocation is carried out."""
         planner = self.planner
-        if op.name == ops.BARRIER:
-            return memory_plans.of_barrier(op, self.facts, planner.chunk)
         if op.name != ops.ALLOCATE:
             return None
         storage = Storage.of_allocation(op, self.facts, planner.chunk)

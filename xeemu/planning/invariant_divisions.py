@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from xeemu.ir import ops
 from xeemu.ir.program import Op
-from xeemu.knowledge import addressing, forms
+from xeemu.knowledge import forms
 from xeemu.knowledge.analysis import Facts
 
 
@@ -21,15 +20,3 @@ def applies(op: Op, facts: Facts) -> bool:
     if op.operands[0].shape != shape or not (shape or many.varying) or divisor.varying:
         return False
     return divisor.form is not None and divisor.form.based and forms.single(divisor.form.pattern) is not None
-
-
-def finding(facts: Facts) -> frozenset[int]:
-    """The numbers of the loads of a (sub)program whose elements are found by such a division."""
-    loads = (n for n, op in enumerate(facts.body.ops) if op.name == ops.LOAD)
-    return frozenset(n for n in loads if _is_found(facts.body.ops[n], facts))
-
-
-def _is_found(load: Op, facts: Facts) -> bool:
-    if addressing.is_formed(load, facts):
-        return False
-    return any(applies(facts.body.ops[number], facts) for number in facts.body.needed(ops.indices(load)))

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Collection, Mapping
 
 from xeemu.ir import ops
-from xeemu.ir.program import Op, Value
+from xeemu.ir.program import Value
 from xeemu.knowledge.analysis import Facts, Known
 from xeemu.planning import access_plans
 from xeemu.planning.access_constraints import AccessConstraints
@@ -67,17 +67,6 @@ class UpdatePlan:
     viewed: bool
 
 
-@dataclasses.dataclass(frozen=True)
-class BarrierPlan:
-    """How a barrier is carried out.
-
-    Attributes:
-      settled: of the memories that it orders those whose contents are computed for themselves.
-    """
-
-    settled: frozenset[Value]
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
 class MemoryOperations:
     """The memory operations of a (sub)program, with all that decides on how they are carried out.
@@ -134,8 +123,3 @@ class MemoryOperations:
             return Fetch(access_plans.of_fetch(reference, chunk, operation))
         added = self.facts.value(op.operands[1 + op.attributes["access"].rank]).only
         return access_plans.of_atomic(reference, chunk, operation, added, number in iteration.scattered)
-
-
-def of_barrier(op: Op, facts: Facts, chunk: Chunk) -> BarrierPlan:
-    """How a barrier is carried out."""
-    return BarrierPlan(access_plans.settled_at(op, facts, chunk.target))

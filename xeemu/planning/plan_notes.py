@@ -15,9 +15,8 @@ from xeemu.planning.body_plans import (
     WhileLoopPlan,
 )
 from xeemu.planning.layouts import BY_ITEM
-from xeemu.planning.memory_plans import BarrierPlan, LoadPlan, UpdatePlan
+from xeemu.planning.memory_plans import LoadPlan, UpdatePlan
 from xeemu.planning.operation_plans import Formed
-from xeemu.plurals import counted
 
 
 def of_body(plan: BodyPlan) -> Mapping[Op, str]:
@@ -56,8 +55,6 @@ def _of_operation(plan: Plan) -> str:
     match plan:
         case CallPlan() | Formed():  # that its result is a lane form its layout says
             return ""
-        case BarrierPlan(settled):
-            return f"settles {counted(len(settled), 'memory', 'memories')}" if settled else ""
         case LoadPlan() | UpdatePlan() | ChoicePlan() | CountedLoopPlan() | WhileLoopPlan():
             return shown(plan.by)
     return shown(plan)
