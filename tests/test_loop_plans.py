@@ -235,9 +235,10 @@ def test_a_body_is_emitted_for_its_uses_alone(emissions, turn, options, most):
         ("all", False, 9, TopTested(9)),
         ("all", True, None, BottomTested(False, None)),
         ("each", False, None, BottomTested(True, None)),
-        ("each", True, 9, BottomTested(True, 9)),
+        ("each", False, 9, BottomTested(True, 9)),
+        ("each", True, 9, BottomTested(True, 9, interruptible=True)),
         ("inner loops", False, None, TopTested(None)),
-        ("inner loops", False, 9, BottomTested(False, 9)),
+        ("inner loops", False, 9, BottomTested(False, 9, interruptible=True)),
     ],
 )
 def test_a_loop_that_tests_a_predicate(left_by, watched, limit, plan):

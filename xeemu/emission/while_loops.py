@@ -130,9 +130,10 @@ def _bottom_tested(loop: _Emitted, plan: BottomTested) -> _Last:
         packed, mark, observer.state = state
         running = _running(mark)
         after = loop.kept(packed, running) if plan.divergent else loop.after(packed, active)
-        return after, marked(_next(mark, groups(after, running))), observer.state
+        left = _next(mark, groups(after, running))
+        return after, interrupted(left) if plan.interruptible else left, observer.state
 
-    def marked(mark: jax.Array) -> jax.Array:
+    def interrupted(mark: jax.Array) -> jax.Array:
         """With nobody going on where loops may not."""
         may = None if plan.limit is None else observer.goes_on()
         return mark if may is None else jnp.where(may, mark, jnp.minimum(mark, np.int32(0)))
@@ -144,7 +145,7 @@ def _bottom_tested(loop: _Emitted, plan: BottomTested) -> _Last:
 
     everyone = jnp.ones(loop.emitter.context.chunk.count, bool) if active is None else active
     first = loop.first()
-    start = (first, marked(_first(groups(first, everyone), plan.limit)), observer.state)
+    start = (first, interrupted(_first(groups(first, everyone), plan.limit)), observer.state)
     last, mark, observer.state = lax.while_loop(lambda state: _running(state[1]).any(), iterations, start)
     return last, None if plan.limit is None else (mark >= 0).any()
 

@@ -7,6 +7,7 @@ import dataclasses
 
 from xeemu.devices.target import Unrolling
 from xeemu.ir.control import While
+from xeemu.ir.program import Region
 from xeemu.knowledge.analysis import Facts
 
 
@@ -49,11 +50,14 @@ class BottomTested:
       limit: the most iterations that it may have; None if they are not counted.
       iterations: that follow each other before it is tested again whether any group goes on. Those that do not keep
         their values.
+      interruptible: whether an iteration may end the loop for all groups: somebody watches it, or a loop inside it was
+        given up.
     """
 
     divergent: bool
     limit: int | None
     iterations: int = 1
+    interruptible: bool = False
 
 
 WhilePlan = TopTested | BottomTested
@@ -65,10 +69,13 @@ def of_loop(loop: WhileLoop) -> WhilePlan:
     JAX's predicate can leave no trace in what an observer carries, so that the body tests where the predicate may.
     """
     divergent = loop.predicate.value(loop.loop.predicate.outputs[0]).varying
-    traced = loop.watched or (loop.limit is not None and _holds_loops(loop.loop))
+    counted, parts = loop.limit is not None, loop.loop
+    traced = loop.watched or (counted and _holds_loops(parts.predicate))
     if not (divergent or traced):
         return TopTested(loop.limit)
-    return BottomTested(divergent, loop.limit, _untested(loop) if divergent and not loop.watched else 1)
+    iterations = _untested(loop) if divergent and not loop.watched else 1
+    interruptible = counted and (traced or _holds_loops(parts.body))
+    return BottomTested(divergent, loop.limit, iterations, interruptible)
 
 
 def _untested(loop: WhileLoop) -> int:
@@ -78,6 +85,6 @@ def _untested(loop: WhileLoop) -> int:
     return figures.untested if short else 1
 
 
-def _holds_loops(loop: While) -> bool:
-    """Whether the predicate holds loops, whose iterations are counted."""
-    return any(op.name == "while" for op in loop.predicate.walk())
+def _holds_loops(body: Region) -> bool:
+    """Whether a (sub)program holds loops, whose iterations may be counted."""
+    return any(op.name == "while" for op in body.walk())
