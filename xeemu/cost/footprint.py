@@ -13,7 +13,7 @@ import numpy as np
 
 from xeemu.cost.census import Census
 from xeemu.knowledge import periodicity, symbolic_addresses
-from xeemu.knowledge.access_tree import Node, Operation
+from xeemu.knowledge.access_tree import AccessTree, Node, Operation
 from xeemu.knowledge.expressions import Axis, Expression, TooLarge
 from xeemu.knowledge.periodicity import Box, Progressions
 
@@ -59,7 +59,7 @@ def of_memory(
       At most so many bytes; None if not even that is known.
     """
     memory, groups = operations[0].place.memory, max(taken.geometry.groups, 1)
-    touched = _touched(tuple(operations), taken)
+    touched = _touched(tuple(operations), taken.tree)
     if touched is not None:
         firsts = _firsts(touched.bytes // granule_bytes)
         elements = np.diff(firsts, append=len(touched.bytes))
@@ -85,22 +85,22 @@ def of_consecutive(operations: Sequence[Operation], taken: Census, groups: int, 
       groups: how many work-groups at most, those in the middle of the launch, which start one after the other.
       granule_bytes: size of the granules that are moved together.
     """
-    return _added(tuple(operations), taken, groups, granule_bytes)
+    return _added(tuple(operations), taken.tree, groups, granule_bytes)
 
 
 @functools.lru_cache(maxsize=_MOST_KEPT)
-def _added(operations: tuple[Operation, ...], taken: Census, groups: int, granule_bytes: int) -> float | None:
+def _added(operations: tuple[Operation, ...], tree: AccessTree, groups: int, granule_bytes: int) -> float | None:
     boxes = [box for operation in operations for box in operation.node.boxes]
     if not boxes or not all(o.linear_index.known and o.node.certain for o in operations):
         return None
-    axes = taken.tree.groups
+    axes = tree.groups
     chosen = _middle(max(boxes, key=lambda box: _points(box, axes)), axes, groups)
     inside = [_of_groups(operation, chosen) for operation in operations]
     size, elements = operations[0].place.memory.dtype.itemsize, operations[0].place.memory.elements
     ends = [end for each in inside if each.node.boxes for end in _ends(each, each.linear_index)]
     low, high = min(low for low, _ in ends), max(high for _, high in ends)
     bytes_ = size * max(0, min(high, elements - 1) - max(low, 0) + 1)
-    granules = _granules(inside, taken, granule_bytes)
+    granules = _granules(inside, tree, granule_bytes)
     if granules is not None:
         bytes_ = min(bytes_, granules * granule_bytes)
     return bytes_ / math.prod(last - first + 1 for first, last in chosen.values())
@@ -130,7 +130,7 @@ def at_once(
     found = {}
     for loop, each in loops.items():
         now = [_in_the_middle(_of_groups(operation, chosen), axes) for operation in each]
-        found[loop] = _granules(now, taken, granule_bytes) or 0
+        found[loop] = _granules(now, taken.tree, granule_bytes) or 0
     return found
 
 
@@ -150,9 +150,9 @@ def _of_groups(operation: Operation, chosen: Mapping[Axis, tuple[int, int]]) -> 
     return dataclasses.replace(operation, node=node)
 
 
-def _granules(operations: Sequence[Operation], taken: Census, granule_bytes: int) -> int | None:
+def _granules(operations: Sequence[Operation], tree: AccessTree, granule_bytes: int) -> int | None:
     """Different granules that some operations touch; None where a mask is not known, or they are too many."""
-    masks = [symbolic_addresses.lane_mask(operation, taken.tree) for operation in operations]
+    masks = [symbolic_addresses.lane_mask(operation, tree) for operation in operations]
     points = sum(
         math.prod(operation.access.shape) * _points(box, box)
         for operation in operations
@@ -169,7 +169,7 @@ def _granules(operations: Sequence[Operation], taken: Census, granule_bytes: int
     except TooLarge:
         return None
     per_granule = max(1, granule_bytes // operations[0].place.memory.dtype.itemsize)
-    return _different([each // per_granule for each in found]) if found else 0
+    return len(_different([each // per_granule for each in found])) if found else 0
 
 
 def _middle(box: Box, axes: Sequence[Axis], groups: int) -> dict[Axis, tuple[int, int]]:
@@ -209,18 +209,18 @@ class _Touched:
 
 
 @functools.lru_cache(maxsize=_MOST_KEPT)
-def _touched(operations: tuple[Operation, ...], taken: Census) -> _Touched | None:
+def _touched(operations: tuple[Operation, ...], tree: AccessTree) -> _Touched | None:
     """What is known of accesses before the run; None if something is not.
 
     A report asks for the same several times, with and without each change that is tried.
     """
     indices = [operation.linear_index for operation in operations]
-    masks = [symbolic_addresses.lane_mask(operation, taken.tree) for operation in operations]
+    masks = [symbolic_addresses.lane_mask(operation, tree) for operation in operations]
     known = all(e.known for e in (*indices, *masks)) and all(o.node.certain for o in operations)
     boxes = [box for operation in operations for box in operation.node.boxes]
     if not known or not boxes:
         return None
-    groups = taken.tree.groups
+    groups = tree.groups
     largest = max(boxes, key=lambda box: _points(box, groups))
     middle = {axis: largest[axis][len(largest[axis]) // 2] for axis in groups}
     moving = [axis for axis in groups if any(axis in index.axes for index in indices)]
@@ -237,8 +237,7 @@ def _touched(operations: tuple[Operation, ...], taken: Census) -> _Touched | Non
     low = min(low for each in ends for low, _ in each)
     high = min(max(high for each in ends for _, high in each), memory.elements - 1)
     size = memory.dtype.itemsize
-    elements = np.sort(np.concatenate([each for _, each in touched]))
-    every = elements[_firsts(elements)]
+    every = _different([each for _, each in touched])
     passes = _swept(touched, len(every)) * min(
         _passes(box, index, groups) for o, index in zip(operations, indices, strict=True) for box in o.node.boxes
     )
@@ -257,12 +256,21 @@ def _swept(touched: Sequence[tuple[Node | None, np.ndarray]], elements: int) -> 
         loops.setdefault(loop, []).append(each)
     if len(loops) == 1:
         return 1.0
-    inside = sum(_different(each) for loop, each in loops.items() if loop is not None)
+    inside = sum(len(_different(each)) for loop, each in loops.items() if loop is not None)
     return max(1.0, inside / elements) if elements else 1.0
 
 
-def _different(numbers: Sequence[np.ndarray]) -> int:
-    return len(_firsts(np.sort(np.concatenate(numbers))))
+def _different(numbers: Sequence[np.ndarray]) -> np.ndarray:
+    """The different ones of some numbers, in order. They are marked, which takes a tenth of the time of sorting them,
+    where the marks, of a byte, take no more memory than the numbers."""
+    every = np.concatenate(numbers)
+    low, high = (int(every.min()), int(every.max())) if len(every) else (0, 0)
+    if high - low < every.nbytes:
+        marks = np.zeros(high - low + 1, np.bool_)
+        marks[every - low] = True
+        return np.flatnonzero(marks) + low
+    every.sort()
+    return every[_firsts(every)]
 
 
 def _outermost(node: Node) -> Node | None:
