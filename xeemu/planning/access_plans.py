@@ -270,9 +270,7 @@ def _combined_window(reference: Reference, op: str, chunk: Chunk) -> StridedWind
     if reference.storage.space == "private" or op not in ops.COMBINING or not reference.address.proved:
         return None
     window = strided_windows.of_reference(reference, chunk)
-    if window is None or window.rectangle is None:
-        return None
-    return dataclasses.replace(window, in_parts=chunk.target.reduces_slowly)
+    return None if window is None or window.rectangle is None else window
 
 
 def _few(reference: Reference, op: str, number: int | None, chunk: Chunk) -> Few | None:

@@ -75,5 +75,5 @@ def window(access: MovingAccess, iterations: int) -> StridedWindow | None:
     if found is None or found.rectangle is None:
         return None
     if operation != "store":
-        return dataclasses.replace(found, in_parts=chunk.target.reduces_slowly)
+        return found
     return found if access.move and found.writable(first.masked) else None

@@ -32,7 +32,6 @@ class StridedWindow:
       strided: the elements in the rest of it, of all rows if it has no axes of groups.
       rectangle: the elements as they are read and written; None if there are others between them.
       in_line: whether a line of the memory is read along itself, as others of it are.
-      in_parts: whether long rows of values for one element are combined in parts (see `row_reductions`).
     """
 
     further: tuple[int, ...]
@@ -44,7 +43,6 @@ class StridedWindow:
     strided: StridedPattern
     rectangle: Rectangle | None
     in_line: bool = False
-    in_parts: bool = False
 
     @property
     def by_line(self) -> bool:
