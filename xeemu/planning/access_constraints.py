@@ -4,10 +4,9 @@ import dataclasses
 from collections.abc import Mapping
 
 from xeemu.knowledge.analysis import Facts
-from xeemu.planning import hazards, periodic_gathers, stencil_loads
+from xeemu.planning import hazards, stencil_loads
 from xeemu.planning.hazards import Hazards
 from xeemu.planning.iterations import Iteration
-from xeemu.planning.periodic_gathers import Remainder
 from xeemu.planning.references import Reference
 from xeemu.planning.stencil_loads import StencilLoad
 
@@ -22,13 +21,11 @@ class LoadConstraint:
       gathered: whether it has to be a gather.
       in_line: whether a window is read along a line of the memory (see `Iteration`).
       neighbour: the load as one of several that are read at once, if it is (see `stencil_loads`).
-      remainder: that of its only index, if it is one and elements may be copied (see `periodic_gathers`).
     """
 
     gathered: bool = False
     in_line: bool = False
     neighbour: StencilLoad | None = None
-    remainder: Remainder | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -37,13 +34,12 @@ class AccessConstraints:
 
     Attributes:
       hazards: between them.
-      neighbours, remainders: for the numbers of loads, see `LoadConstraint`.
+      neighbours: for the numbers of loads, see `LoadConstraint`.
       iteration: the one of a loop's block that it is.
     """
 
     hazards: Hazards = hazards.NONE
     neighbours: Mapping[int, StencilLoad] = dataclasses.field(default_factory=dict)
-    remainders: Mapping[int, Remainder] = dataclasses.field(default_factory=dict)
     iteration: Iteration = _ALONE
 
     def on(self, reference: Reference, number: int, masked: bool = False) -> Reference:
@@ -65,7 +61,6 @@ class AccessConstraints:
             gathered=number in self.hazards.gathered or number in iteration.gathered or doubted,
             in_line=number in iteration.in_line,
             neighbour=self.neighbours.get(number),
-            remainder=self.remainders.get(number),
         )
 
 
@@ -81,6 +76,5 @@ def of_body(facts: Facts, watched: bool, iteration: Iteration | None) -> AccessC
     return AccessConstraints(
         hazards=hazards.of_body(facts),
         neighbours=stencil_loads.of_body(facts) if alone else {},
-        remainders=periodic_gathers.of_body(facts) if alone else {},
         iteration=iteration or _ALONE,
     )

@@ -12,12 +12,11 @@ import numpy as np
 from xeemu.ir import ops
 from xeemu.knowledge import strided_patterns
 from xeemu.language.memory import poison
-from xeemu.planning import boundary_windows, haloed_tiles, periodic_gathers, strided_windows
+from xeemu.planning import boundary_windows, haloed_tiles, strided_windows
 from xeemu.planning.access_constraints import LoadConstraint
 from xeemu.planning.boundary_windows import BoundaryRectangle
 from xeemu.planning.chunk import Chunk
 from xeemu.planning.haloed_tiles import HaloedTiles
-from xeemu.planning.periodic_gathers import PeriodicGather
 from xeemu.planning.references import Reference
 from xeemu.planning.stencil_loads import StencilLoad
 from xeemu.planning.storage import Storage
@@ -128,7 +127,7 @@ class StencilWindow:
     around: BoundaryRectangle
 
 
-Load = Missing | PeriodicGather | StridedWindow | StencilWindow | HaloedTiles | Gather
+Load = Missing | StridedWindow | StencilWindow | HaloedTiles | Gather
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -168,8 +167,6 @@ def of_load(
     gather = Gather(_run(reference, chunk), missing)
     if constraint.gathered:
         return gather
-    if (periodic := periodic_gathers.of_reference(reference, constraint.remainder, chunk)) is not None:
-        return periodic
     if (window := _window(reference, chunk, missing)) is not None:
         stencil = _stencil(window, constraint.neighbour, reference.storage, chunk)
         return stencil or dataclasses.replace(window, in_line=constraint.in_line)
