@@ -107,25 +107,16 @@ def test_nothing_is_left():
 
 
 def test_stores():
-    def of(given, *options, chunk=CHUNK):
-        return access_plans.of_store(given, chunk, *options)
+    def of(given, chunk=CHUNK):
+        return access_plans.of_store(given, chunk)
 
     assert isinstance(of(reference(index(LANES))).by, StridedWindow)
-    assert isinstance(of(reference(index(LANES)), True).by, Scatter)
     assert isinstance(
         of(reference(index(2 * LANES, step=0), alone=False)).by, Scatter
     )  # others lie between the elements
     assert isinstance(of(reference(index(LANES - 1))).by.rectangle, BoundaryRectangle)
     assert isinstance(of(reference(index(LANES - 1)), chunk=ON_GPU).by, Scatter)
     assert isinstance(of(reference(UNKNOWN)).by, Scatter)
-
-
-def test_elements_that_share_an_address_are_stored_once():
-    shared = index(np.repeat([0, 5, 6, 1], 4), step=ITEMS)
-    plan = access_plans.of_store(reference(shared), CHUNK)
-    np.testing.assert_array_equal(plan.once, [0, 4, 8, 12])
-    assert isinstance(plan.by, Scatter)
-    assert access_plans.of_store(reference(shared, masked=True), CHUNK).once is None
 
 
 @pytest.mark.parametrize(

@@ -178,8 +178,6 @@ def _spread(values: jax.Array, where: Lanes, count: int) -> jax.Array:
 
 def store(plan: Store, at: Touched, value: Emitted) -> Buffer:
     """The memory after a plain store; of several stores to one element, some one stays."""
-    if plan.once is not None:
-        at = dataclasses.replace(at, address=at.address.only(plan.once), where=at.where.only(plan.once))
     buffer, where, chunk = at.buffer, at.where, at.chunk
     if isinstance(plan.by, Empty):
         return buffer

@@ -58,11 +58,6 @@ class Lanes:
         """An operand as `[G or 1, n or 1]`."""
         return of_elements(operand, self.elements, chunk)
 
-    def only(self, kept: np.ndarray) -> "Lanes":
-        """Some of the elements, by their numbers; there is no mask."""
-        assert self.mask is None
-        return Lanes(self.elements.only(kept), None)
-
 
 def of_elements(operand: Emitted, elements: Elements, chunk: EmittedChunk) -> jax.Array:
     """`[G or 1, n or 1]`: an operand for some of an access's elements."""
@@ -155,16 +150,6 @@ class Located:
 
         base, *bases = (zero if b is None else lax.add(b, zero) for b in (self.base, *self.bases))
         return Located(self.known.based(), base, tuple(bases), find)
-
-    def only(self, kept: np.ndarray) -> "Located":
-        """That of some of the elements, by their numbers; all are within bounds."""
-        assert self.known.proved
-
-        def find() -> Found:
-            index = self.index
-            return (index if index.shape[1] == 1 else columns(index, kept)), None
-
-        return dataclasses.replace(self, known=self.known.only(kept), find=find)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

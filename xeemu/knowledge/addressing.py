@@ -143,18 +143,6 @@ class Address:
         components = (dataclasses.replace(c, form=dataclasses.replace(c.form, based=True)) for c in self.components)
         return dataclasses.replace(self, form=form, components=tuple(components))
 
-    def only(self, kept: np.ndarray) -> "Address":
-        """That of some of the elements, by their numbers; it has a form."""
-        assert self.form is not None
-        components = (dataclasses.replace(c, form=_kept(c.form, kept)) for c in self.components)
-        return dataclasses.replace(
-            self, elements=self.elements.only(kept), form=_kept(self.form, kept), components=tuple(components)
-        )
-
-
-def _kept(form: Form, kept: np.ndarray) -> Form:
-    return dataclasses.replace(form, pattern=form.pattern[kept])
-
 
 def of_index(shape: tuple[int, ...], copies: int, indices: Sequence[Index], elements: Elements) -> Address:
     """The address of an access.

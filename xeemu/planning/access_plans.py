@@ -10,7 +10,6 @@ import math
 import numpy as np
 
 from xeemu.ir import ops
-from xeemu.knowledge import strided_patterns
 from xeemu.language.memory import poison
 from xeemu.planning import boundary_windows, haloed_tiles, strided_windows
 from xeemu.planning.access_constraints import LoadConstraint
@@ -135,11 +134,9 @@ class Store:
     """How a store is carried out.
 
     Attributes:
-      once: the numbers of the elements that are stored where some of a group share addresses; None if all are.
-      by: how these are.
+      by: how its elements are.
     """
 
-    once: np.ndarray | None
     by: Empty | StridedWindow | Scatter
 
 
@@ -201,24 +198,11 @@ def _run(reference: Reference, chunk: Chunk) -> int:
     return math.gcd(len(pattern), *(np.flatnonzero(np.diff(pattern) != 1) + 1).tolist())
 
 
-def of_store(reference: Reference, chunk: Chunk, scattered: bool = False) -> Store:
-    """How a plain store is carried out; by a scatter if it has to be `scattered`."""
+def of_store(reference: Reference, chunk: Chunk) -> Store:
+    """How a plain store is carried out."""
     if reference.is_empty:
-        return Store(None, Empty())
-    if (once := _once_each(reference)) is not None:
-        reference = dataclasses.replace(reference, address=reference.address.only(once))
-    window = None if scattered else _stored_window(reference, chunk)
-    return Store(once, window or Scatter(reference.always))
-
-
-def _once_each(reference: Reference) -> np.ndarray | None:
-    """Of the elements of a group that share an address the first, where the addresses are not strided; None for all."""
-    address = reference.address
-    if reference.storage.space == "private" or reference.masked or not address.proved or address.form is None:
-        return None
-    pattern = address.form.pattern
-    _, first = np.unique(pattern, return_index=True)
-    return None if len(first) == len(pattern) or strided_patterns.of_pattern(pattern) else np.sort(first)
+        return Store(Empty())
+    return Store(_stored_window(reference, chunk) or Scatter(reference.always))
 
 
 def _stored_window(reference: Reference, chunk: Chunk) -> StridedWindow | None:

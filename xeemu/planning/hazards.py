@@ -15,9 +15,8 @@ import operator
 from typing import Any
 
 from xeemu.ir import control, ops
-from xeemu.ir.program import Constant, Op, Region, Value
-from xeemu.knowledge import addressing
-from xeemu.knowledge.analysis import Facts, Known, fact
+from xeemu.ir.program import Constant, Region, Value
+from xeemu.knowledge.analysis import Facts, fact
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +26,6 @@ class Hazards:
     Attributes:
       gathered: numbers of the loads that must not be slices.
       waits: for the number of an update the values that must be computed before it.
-      scattered: numbers of the updates of private memory that must not be slices.
       entangled: numbers of the updates with what was loaded from other places of their memory.
       rewritten: numbers of the loads from local memory that is updated later. XLA computes what is stored once more for
         each load of it, and takes a branch for each element of what is put together before that.
@@ -35,12 +33,11 @@ class Hazards:
 
     gathered: frozenset[int]
     waits: dict[int, tuple[Value, ...]]
-    scattered: frozenset[int]
     entangled: frozenset[int]
     rewritten: frozenset[int]
 
 
-NONE = Hazards(frozenset(), {}, frozenset(), frozenset(), frozenset())
+NONE = Hazards(frozenset(), {}, frozenset(), frozenset())
 
 
 @fact
@@ -65,24 +62,7 @@ def of_body(facts: Facts) -> Hazards:
             if not depends:
                 waits.setdefault(number, []).append(result)
     values = {number: tuple(found) for number, found in waits.items()}
-    scattered, entangled, rewritten = (find(facts) for find in (_scattered, _entangled, _rewritten))
-    return Hazards(frozenset(gathered), values, scattered, entangled, rewritten)
-
-
-def _scattered(facts: Facts) -> frozenset[int]:
-    """The updates of private memories that are also updated in places that are not known.
-
-    XLA repeats a store of a slice in a gather that follows, and copies the memory for it; a scatter it does not.
-    """
-    private = {n: known for n, op in enumerate(facts.body.ops) if (known := _private(op, facts)) is not None}
-    looked_up = {known for n, known in private.items() if not addressing.is_formed(facts.body.ops[n], facts)}
-    return frozenset(n for n, known in private.items() if known in looked_up)
-
-
-def _private(op: Op, facts: Facts) -> Known | None:
-    """What is known of the private memory that an operation updates; None if it updates none."""
-    known = facts.values[op.operands[0]] if op.name in ops.ACCESSES and ops.of(op).writes else None
-    return known if known is not None and known.space == "private" else None
+    return Hazards(frozenset(gathered), values, _entangled(facts), _rewritten(facts))
 
 
 def _entangled(facts: Facts) -> frozenset[int]:

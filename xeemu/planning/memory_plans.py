@@ -116,7 +116,7 @@ class MemoryOperations:
         reference = self.constraints.on(reference, number, self.masked)
         operation = ops.operation(op)
         if operation == "store":
-            return access_plans.of_store(reference, chunk, number in self.constraints.hazards.scattered)
+            return access_plans.of_store(reference, chunk)
         if op.name != ops.ATOMIC:
             raise ops.unhandled(op, "the choice of plans of accesses")
         if op.attributes["fetch"]:
