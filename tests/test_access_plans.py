@@ -25,7 +25,6 @@ from xeemu.planning.access_plans import (
 )
 from xeemu.planning.boundary_windows import BoundaryRectangle
 from xeemu.planning.chunk import Chunk
-from xeemu.planning.haloed_tiles import HaloedTiles
 from xeemu.planning.references import Reference
 from xeemu.planning.storage import Storage
 from xeemu.planning.strided_windows import StridedWindow
@@ -75,14 +74,6 @@ def test_what_may_be_out_of_bounds_is_a_boundary_window():
 
 def test_where_it_begins_is_known_only_when_the_program_runs():
     assert isinstance(loaded(reference(index(LANES, based=True))), Gather)
-
-
-def test_tiles_with_halos_on_a_cpu():
-    tiles = reference(index(LANES, step=ITEMS - 4))
-    plan = loaded(tiles)
-    assert isinstance(plan, HaloedTiles)
-    assert (plan.cover.tile, plan.cover.sizes) == ((ITEMS,), ((ITEMS - 4) * (GROUPS - 1) + ITEMS,))
-    assert isinstance(loaded(tiles, ON_GPU), Gather)
 
 
 def test_places_that_depend_on_data_are_looked_up():

@@ -87,8 +87,6 @@ class Windows:
       fewest_neighbours: neighbours up to which each is read for itself where all groups are one chunk: they fuse
         (2-core EPYC: with 0 four neighbours of 256 x 256 elements take 1.8 times as long, with 25 as many of 512 x 512
         1.6 times).
-      widest_overlap: of what overlapping tiles of groups cover, and of a tile's rectangle (2-core EPYC: a stencil in
-        tiles takes 2.0 times as long with 1, a histogram 1.1; with 100 they take 1.0).
       longest_streamed: of a window of several iterations, beside one of them: more is not kept at hand (2-core EPYC: a
         sum by 1024 work-items takes 1.3 times as long with 0, 2.9 times without a limit).
       short_streamed: elements up to which such a window is short anyway (2-core EPYC: with 1 a convolution takes 1.1
@@ -98,7 +96,6 @@ class Windows:
     widest: int
     widest_around: int
     fewest_neighbours: int
-    widest_overlap: int
     longest_streamed: int
     short_streamed: int
 
@@ -217,9 +214,7 @@ class Target:
     threads: Threads | None
 
 
-_WINDOWS = Windows(
-    widest=16, widest_around=4, fewest_neighbours=12, widest_overlap=2, longest_streamed=2, short_streamed=512
-)
+_WINDOWS = Windows(widest=16, widest_around=4, fewest_neighbours=12, longest_streamed=2, short_streamed=512)
 _COUNTING = Counting(most_private=64, most_local=32, together=8)
 
 CPU = Target(

@@ -40,7 +40,6 @@ from xeemu.planning.access_plans import (
     StencilWindow,
     Store,
 )
-from xeemu.planning.haloed_tiles import HaloedTiles
 from xeemu.planning.layouts import Layout, Masked, Sharing
 from xeemu.planning.strided_windows import StridedWindow
 
@@ -61,9 +60,6 @@ def read(plan: Load, at: Touched, applied: Applied) -> Groupwise:
             return _placed(plan, at).read(data)
         case StencilWindow():
             return _part(plan, at, applied.around)
-        case HaloedTiles():
-            tiles = rectangles.tiles(plan.cover, data, positions.starts(at.buffer, at.address, plan.further, at.chunk))
-            return Groupwise(columns(tiles, plan.chosen), plan.sharing)
         case Gather():
             sharing = layouts.sharing(applied.layouts[0])
             return Groupwise(_gather(plan, at, sharing), sharing)

@@ -12,7 +12,6 @@ import numpy as np
 from jax import lax
 
 from xeemu.planning.boundary_windows import BoundaryRectangle
-from xeemu.planning.haloed_tiles import Cover
 from xeemu.planning.row_views import Rectangle, RowsRectangle
 
 Starts = tuple[jax.Array, ...]
@@ -59,35 +58,6 @@ def _scattered(data: jax.Array, values: jax.Array, starts: Starts) -> jax.Array:
     return lax.scatter(
         data, jnp.stack(starts), values, whole, indices_are_sorted=True, unique_indices=True, mode="promise_in_bounds"
     )
-
-
-def tiles(cover: Cover, data: jax.Array, starts: Starts) -> jax.Array:
-    """`[G, *tile]`: the tiles of all groups."""
-    at = _AtBoundary(cover, starts)
-
-    def missing(_: jax.Array) -> jax.Array:
-        return jnp.full((len(cover.places), *cover.tile), cover.missing, data.dtype)
-
-    def inside(data: jax.Array) -> jax.Array:
-        first = jnp.stack(starts)
-        return _cut(data.reshape(cover.shape), first + cover.places.astype(first.dtype), cover.tile)
-
-    def at_edge(data: jax.Array) -> jax.Array:
-        places = (cover.places + cover.first).astype(np.int32)
-        met, around = at.met(), at.around(data)
-        return lax.cond(met, lambda around: _cut(around, places, cover.tile), missing, around)
-
-    if not cover.proved:
-        return at.where_it_lies(inside, at_edge, data)
-    # A branch that is always taken: else XLA would divide, for each element, to find its place in the tile.
-    return inside(data) if len(cover.tile) == 1 else at.where_it_lies(inside, missing, data)
-
-
-def _cut(array: jax.Array, starts: Any, sizes: tuple[int, ...]) -> jax.Array:
-    """`[G, *sizes]`: rectangles within an array, from `[G, dimensions]` starts."""
-    axes = tuple(range(array.ndim))
-    whole = lax.GatherDimensionNumbers(tuple(axis + 1 for axis in axes), (), axes)
-    return lax.gather(array, jnp.asarray(starts), whole, sizes, mode="promise_in_bounds")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

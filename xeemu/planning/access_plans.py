@@ -11,11 +11,10 @@ import numpy as np
 
 from xeemu.ir import ops
 from xeemu.language.memory import poison
-from xeemu.planning import boundary_windows, haloed_tiles, strided_windows
+from xeemu.planning import boundary_windows, strided_windows
 from xeemu.planning.access_constraints import LoadConstraint
 from xeemu.planning.boundary_windows import BoundaryRectangle
 from xeemu.planning.chunk import Chunk
-from xeemu.planning.haloed_tiles import HaloedTiles
 from xeemu.planning.references import Reference
 from xeemu.planning.stencil_loads import StencilLoad
 from xeemu.planning.storage import Storage
@@ -126,7 +125,7 @@ class StencilWindow:
     around: BoundaryRectangle
 
 
-Load = Missing | StridedWindow | StencilWindow | HaloedTiles | Gather
+Load = Missing | StridedWindow | StencilWindow | Gather
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -167,7 +166,7 @@ def of_load(
     if (window := _window(reference, chunk, missing)) is not None:
         stencil = _stencil(window, constraint.neighbour, reference.storage, chunk)
         return stencil or dataclasses.replace(window, in_line=constraint.in_line)
-    return haloed_tiles.of_reference(reference, chunk, missing) or gather
+    return gather
 
 
 def _stencil(

@@ -73,14 +73,15 @@ def of_reference(reference: Reference, chunk: Chunk, missing: Any) -> Box | None
     if found is None:
         return None
     strided, sizes, further = found
-    margins = margins_of(reference, sizes)
+    bounds = [component.interval for component in reference.address.components]
+    margins = _margins(bounds, reference.storage.shape, sizes)
     if margins is None:
         return None
     branches, shape = chunk.target.skips_branches, reference.storage.held_shape
     return strided, BoundaryRectangle(sizes, shape, strided.extents, True, margins, missing, branches), further
 
 
-def may_be(reference: Reference) -> bool:
+def _may_be(reference: Reference) -> bool:
     """Whether it is one to global memory in its own shape by an index of which each component is known."""
     storage, address = reference.storage, reference.address
     if storage.space != "global":
@@ -90,18 +91,9 @@ def may_be(reference: Reference) -> bool:
     return bool(address.components and reference.elements.count and address.exact)
 
 
-def margins_of(reference: Reference, sizes: Sequence[int]) -> tuple[tuple[int, int], ...] | None:
-    """How far an index goes beyond each dimension of a memory, below and above.
-
-    None if that is not known, or if it is more than a rectangle of such sizes has.
-    """
-    bounds = [component.interval for component in reference.address.components]
-    return _margins(bounds, reference.storage.shape, sizes)
-
-
 def _box(reference: Reference, chunk: Chunk) -> tuple[StridedPattern, tuple[int, ...], tuple[int, ...]] | None:
     """The elements of a reference in a rectangle, its sizes, and how much further it begins; None if it has none."""
-    axes = _axes(reference, chunk) if may_be(reference) else None
+    axes = _axes(reference, chunk) if _may_be(reference) else None
     strided = strided_patterns.of_box(axes) if axes else None
     if axes is None or strided is None:
         return None
@@ -149,6 +141,10 @@ def around(
 def _margins(
     bounds: Sequence[Interval | None], shape: Sequence[int], sizes: Sequence[int]
 ) -> tuple[tuple[int, int], ...] | None:
+    """How far an index within some bounds goes beyond each dimension of a memory, below and above.
+
+    None if that is not known, or if it is more than a rectangle of such sizes has.
+    """
     found = []
     for interval, size, own in zip(bounds, shape, sizes, strict=True):
         if interval is None:

@@ -1,72 +1,21 @@
-"""Overlaps: tiles with borders and overlapping frames, with the results of NumPy and without looking elements up."""
+"""Overlaps: tiles with borders and overlapping frames, with the results of NumPy."""
 
 import itertools
 import math
 
 import examples
-import jax
 import jax.numpy as jnp
-import launches
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
-from jax.extend.core import jaxprs_in_params
 
 import xeemu as xe
-from xeemu.emission import rectangles
 from xeemu.language.memory import poison
-from xeemu.planning.haloed_tiles import Cover
 
 POISON = int(poison(np.int32))
 CHUNKS = (None, 1, 1 << 11, 1 << 14)
-
-
-def looks_up(kernel, nd_range, *arguments, memory_bytes=None, **static):
-    """Whether a launch gathers single elements."""
-    ready = launches.prepared(kernel, nd_range, arguments, static, "max1550", memory_bytes)
-    with jax.enable_x64(ready.program.wide):
-        return gathers(jax.make_jaxpr(ready.emit)(*arguments).jaxpr)
-
-
-def gathers(jaxpr):
-    single = [e for e in jaxpr.eqns if e.primitive.name == "gather" and math.prod(e.params["slice_sizes"]) == 1]
-    return bool(single) or any(gathers(inner) for e in jaxpr.eqns for inner in jaxprs_in_params(e.params))
-
-
-@st.composite
-def covers(draw):
-    """Tiles along each dimension of a memory, of which those at its ends may reach beyond it."""
-    found = []
-    for _ in range(draw(st.integers(1, 3))):
-        n, count, step, tile = (draw(st.integers(1, most)) for most in (9, 3, 4, 5))
-        size = (count - 1) * step + tile
-        below, above = draw(st.integers(0, 4)), draw(st.integers(0, 4))
-        above = max(above, size - n - below)
-        found.append((n, count, step, tile, size, (below, above), draw(st.integers(-below, n + above - size))))
-    return found
-
-
-@given(covers())
-@settings(max_examples=examples.some(30), deadline=None)
-def test_tiles_at_the_edge_of_a_memory(drawn):
-    shape, counts, steps, tile, sizes, margins, starts = zip(*drawn, strict=True)
-    data = np.arange(math.prod(shape), dtype=np.int32)
-    places = np.array(list(itertools.product(*map(range, counts)))) * np.array(steps)
-
-    @jax.jit
-    def read(data, *starts):
-        cover = Cover(sizes, shape, sizes, True, margins, np.int32(-7), True, False, tile, places)
-        return rectangles.tiles(cover, data, starts)
-
-    wide = np.pad(data.reshape(shape), 20, constant_values=-7)
-    firsts = places + 20 + np.array(starts)
-    expected = [wide[tuple(slice(f, f + n) for f, n in zip(first, tile, strict=True))] for first in firsts]
-    np.testing.assert_array_equal(read(data, *map(np.int32, starts)), expected)
-
-
-# --- Frames ---
 
 
 @xe.kernel
@@ -100,26 +49,6 @@ def test_frames_wherever_they_lie(size, hop, first, length, guard, odd, memory_b
     got = launch(x, np.full((groups, size), -9, np.int32), hop=hop, first=first, guard=guard, odd=odd)
     found = frames(x, groups, size, hop, first, -3 if guard else POISON)
     np.testing.assert_array_equal(got, np.where(found % 2 == 1, found, -9) if odd else found)
-
-
-@pytest.mark.parametrize("memory_bytes", [None, 1 << 14])
-@pytest.mark.parametrize(("hop", "first"), [(1, 0), (2, -3), (8, 0), (31, 5), (-8, 8 * 255)])
-def test_frames_are_not_looked_up(hop, first, memory_bytes):
-    arguments = np.zeros(256 * abs(hop) + 27, np.int32), np.zeros((256, 32), np.int32)
-    static = {"hop": hop, "first": first, "guard": True, "odd": False}
-    assert not looks_up(framed, xe.NDRange(256 * 32, 32), *arguments, memory_bytes=memory_bytes, **static)
-
-
-def test_frames_far_apart_are_looked_up_where_they_may_be_beyond():
-    """What they cover would be mostly what nobody uses."""
-
-    @xe.kernel
-    def kernel(wg, x, y):
-        i, j = (wg.group_id(d) * 16 + wg.local_id(d) - 1 for d in range(2))
-        return y.at[wg.global_id(0), wg.global_id(1)].set(x[i, j])
-
-    arguments = np.zeros((256, 256), np.int32), np.zeros((128, 128), np.int32)
-    assert looks_up(kernel, xe.NDRange((128, 128), (8, 8)), *arguments)
 
 
 # --- Tiles with borders ---
@@ -178,17 +107,6 @@ def test_tiles_with_borders(tile, groups, halo, guard, only, memory_bytes):
     np.testing.assert_array_equal(got, expected)
 
 
-@pytest.mark.parametrize("memory_bytes", [None, 1 << 14])
-@pytest.mark.parametrize(
-    ("shape", "tile", "halo"), [((64, 128), (8, 8), 1), ((64, 64), (16, 16), 2), ((16,) * 3, (4, 4, 4), 1)]
-)
-def test_tiles_with_borders_are_not_looked_up(shape, tile, halo, memory_bytes):
-    x = np.zeros(shape, np.int32)
-    y = np.zeros((math.prod(shape) // math.prod(tile), math.prod(n + 2 * halo for n in tile)), np.int32)
-    static = {"halo": halo, "guard": True, "only": False}
-    assert not looks_up(bordered, xe.NDRange(shape, tile), x, y, memory_bytes=memory_bytes, **static)
-
-
 @xe.kernel
 def inside_only(wg, x, y):
     """The tiles of a matrix that has a border of its own, of the same rows for groups side by side."""
@@ -203,7 +121,6 @@ def test_tiles_that_groups_share(memory_bytes):
     nd_range, y = xe.NDRange((64, 32), (8, 8)), np.zeros((64, 32), np.int32)
     expected = np.block([[x[4 * g : 4 * g + 8] + h for h in range(4)] for g in range(8)])
     np.testing.assert_array_equal(xe.launch(inside_only, nd_range, memory_bytes=memory_bytes)(x, y), expected)
-    assert not looks_up(inside_only, nd_range, x, y, memory_bytes=memory_bytes)
 
 
 # --- Where else loads are ---
