@@ -9,6 +9,7 @@ from jax import lax
 import xeemu as xe
 from xeemu.devices import target
 from xeemu.emission import compiling
+from xeemu.launching import executables
 from xeemu.launching.arguments import DEFAULT_DEVICE, Description, checked_device
 from xeemu.launching.options import Options
 from xeemu.launching.preparation import prepare
@@ -70,3 +71,39 @@ def test_a_check_gives_what_a_launch_gives():
     outputs, findings = xe.check(summed, xe.NDRange(1024, 64))(x, times=10)
     np.testing.assert_array_equal(outputs, xe.launch(summed, xe.NDRange(1024, 64))(x, times=10))
     assert not findings
+
+
+class Clock:
+    """Read before and after each run: the first takes 3 s, each other as long as it says."""
+
+    def __init__(self, run_s):
+        self.readings = [0, 3, 0, run_s, 0, run_s]
+
+    def process_time(self):
+        return self.readings.pop(0)
+
+
+@pytest.mark.skipif(not compiling.takes_little(), reason="this XLA does not know all of the options")
+@pytest.mark.parametrize(("run_s", "expected"), [(1, [True, True, True]), (4, [True, True, False])])
+def test_all_for_what_has_run_for_longer_than_it_took_to_compile(monkeypatch, run_s, expected):
+    asked, executable = [], executables.executable
+
+    def noted(ready):
+        asked.append(ready.options.once)
+        return executable(ready)
+
+    monkeypatch.setattr(executables, "time", Clock(run_s))
+    monkeypatch.setattr(executables, "executable", noted)
+    seldom, x = executables.Seldom(prepared(summed, 64, times=10)), np.arange(64, dtype=np.int32)
+    results = [seldom.run([x])[0] for _ in expected]
+    assert asked == expected
+    assert all((result == results[0]).all() for result in results)
+
+
+def test_what_is_worth_all_effort_is_compiled_once_for_all(monkeypatch):
+    longer = prepared(summed, 1 << 20, times=1000)
+    asked = []
+    monkeypatch.setattr(executables, "executable", lambda ready: asked.append(ready) or executables.Executable(ready))
+    monkeypatch.setattr(executables.Executable, "run", lambda self, given: [])
+    executables.Seldom(longer).run([np.zeros(1 << 20, np.int32)])
+    assert asked == [longer]

@@ -208,8 +208,8 @@ class Checked:
           once: whether nobody needs the outputs again.
         """
         if self.watch.proofs.complete:
-            unwatched = self.prepared.unwatched
-            return executables.executable(unwatched.once if once else unwatched).run(given), None
+            unwatched = self._seldom if once else executables.executable(self.prepared.unwatched)
+            return unwatched.run(given), None
         return self._observed.run(given, [~unset[memory] for memory in self.watch.present])
 
     def explored(self, given: Sequence[Any], state: Mapping[str, Any] | None) -> Explored | None:
@@ -248,6 +248,10 @@ class Checked:
     def known(self) -> Findings:
         """The findings that follow from the program alone."""
         return judgement.of_program(self.prepared.program, self.watch)
+
+    @functools.cached_property
+    def _seldom(self) -> executables.Seldom:
+        return executables.Seldom(self.prepared.unwatched)
 
     @functools.cached_property
     def _observed(self) -> Observed:

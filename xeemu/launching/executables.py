@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -146,6 +147,36 @@ def _within_bounds(
 def executable(prepared: Prepared) -> Executable:
     """A prepared launch as a function, which is compiled once."""
     return Executable(prepared)
+
+
+class Seldom:
+    """A prepared launch for somebody who may never ask for it again.
+
+    With little effort (see `Prepared.once`) until its runs have taken as long as the first with its compilation, then
+    as any other launch (see `recompiling`).
+
+    Args:
+      prepared: the launch.
+    """
+
+    def __init__(self, prepared: Prepared):
+        self._prepared = prepared
+        self._first_s: float | None = None
+        self._run_s = 0.0
+
+    def run(self, given: Sequence[Any]) -> list[np.ndarray]:
+        """As `Executable.run`."""
+        often = self._first_s is not None and self._run_s > self._first_s
+        if often or self._prepared.once.compiler_options == self._prepared.compiler_options:
+            return executable(self._prepared).run(given)
+        begun = time.process_time()
+        results = executable(self._prepared.once).run(given)
+        taken_s = time.process_time() - begun
+        if self._first_s is None:
+            self._first_s = taken_s
+        else:
+            self._run_s += taken_s
+        return results
 
 
 def _whole(prepared: Prepared) -> Prepared | None:
