@@ -10,6 +10,7 @@ from xeemu.emission import compiling
 from xeemu.faults import checking
 from xeemu.faults.screening import Screened
 from xeemu.launching import recompiling
+from xeemu.launching.executables import Watched
 from xeemu.launching.recompiling import Recompiled
 
 ITEMS = 64
@@ -70,24 +71,23 @@ def scattered(wg, places, times, out):
     return out.at[places[i]].set(last)
 
 
-def test_what_runs_long_and_right_is_screened(monkeypatch):
-    screened, run = [], Screened.run
+def test_what_runs_long_and_right_is_screened_with_all_effort(monkeypatch):
+    shorts, run = [], Watched.run
 
-    def noted(self, given, more):
-        screened.append(run(self, given, more) is not None)
+    def noted(self, given, more=()):
+        shorts.append(self.short)
         return run(self, given, more)
 
-    monkeypatch.setattr(Screened, "run", noted)
+    monkeypatch.setattr(Watched, "run", noted)
     monkeypatch.setattr(recompiling, "time", Clock(1))
     check = xe.check(scattered, ND_RANGE)
     places, times, out = np.arange(ITEMS, dtype=np.int32)[::-1], np.full(ITEMS, 5, np.int32), np.zeros(ITEMS, np.int32)
     checking._checked.cache_clear()
-    outputs = [check(places, times, out)]
-    assert not screened
-    outputs += [check(places, times, out) for _ in range(3)]
+    outputs = [check(places, times, out) for _ in range(4)]
+    assert shorts[0] is None
+    assert shorts[-1] is False
     racing, found = check(np.zeros_like(places), times, out)
-    assert screened[0]
-    assert not screened[-1]
+    assert shorts[-2:] == [False, None]
     assert [finding.kind for finding in found] == ["data-race"]
     assert racing[0] == 5
     assert not any(findings for _, findings in outputs)
@@ -97,10 +97,9 @@ def test_what_runs_long_and_right_is_screened(monkeypatch):
 def test_what_was_wrong_is_watched_again_at_once(monkeypatch):
     screened = []
     monkeypatch.setattr(Screened, "run", lambda *_: screened.append(True))
-    monkeypatch.setattr(recompiling, "time", Clock(1))
     check = xe.check(scattered, ND_RANGE)
     given = np.zeros(ITEMS, np.int32), np.full(ITEMS, 5, np.int32), np.zeros(ITEMS, np.int32)
     checking._checked.cache_clear()
     told = [str(check(*given)[1]) for _ in range(4)]
     assert len(set(told)) == 1
-    assert not screened
+    assert screened == [True]

@@ -1,4 +1,4 @@
-"""Screening: of long launches it is first seen whether anything may be wrong; what is found then is what it was."""
+"""Screening: it is first seen whether anything may be wrong in a launch; what is found then is what it was."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -7,7 +7,7 @@ from defects import DEFECTS
 from jax import lax
 
 import xeemu as xe
-from xeemu.faults import checking, screening
+from xeemu.faults import checking, observing, screening
 from xeemu.faults.screening import Screened
 from xeemu.planning import effort
 
@@ -39,11 +39,11 @@ def told(findings):
 @pytest.mark.parametrize("case", [case for case in DEFECTS if not case.refused], ids=lambda case: case.name)
 def test_the_same_is_found(case, monkeypatch):
     checking._checked.cache_clear()
-    outputs, found = case.checked(case.defective)
-    checking._checked.cache_clear()
     with monkeypatch.context() as patched:
-        patched.setattr(effort, "is_short", lambda *_: False)
-        others, again = case.checked(case.defective)
+        patched.setattr(Screened, "run", lambda *_: None)
+        outputs, found = case.checked(case.defective)
+    checking._checked.cache_clear()
+    others, again = case.checked(case.defective)
     checking._checked.cache_clear()
     assert told(again) == told(found)
     for a, b in zip(outputs, others, strict=True):
@@ -165,7 +165,7 @@ def test_what_little_is_looked_at_for_is_screened_beside_a_launch(kernel, beside
     watched = []
 
     def noted(self, given, more):
-        watched.append(self._watched.outputs)
+        watched.append(self._often.outputs)
         return run(self, given, more)
 
     run = Screened.run
@@ -178,3 +178,15 @@ def test_what_little_is_looked_at_for_is_screened_beside_a_launch(kernel, beside
     assert watched == [not beside]
     assert not findings
     np.testing.assert_array_equal(outputs, xe.launch(kernel, ND_RANGE)(*given))
+
+
+def test_a_short_launch_that_is_right_is_never_watched(monkeypatch):
+    def refused(*_):
+        raise AssertionError
+
+    checking._checked.cache_clear()
+    monkeypatch.setattr(observing, "Watcher", refused)
+    outputs, findings = xe.check(scattered, ND_RANGE)(RIGHT, X, OUT)
+    checking._checked.cache_clear()
+    assert not findings
+    np.testing.assert_array_equal(outputs, xe.launch(scattered, ND_RANGE)(RIGHT, X, OUT))

@@ -35,15 +35,17 @@ from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 from xeemu.language.orders import ACQUIRING, RELEASING
 from xeemu.language.program import Program
-from xeemu.stepping import interleaving, turns
+from xeemu.stepping import recording, turns
 from xeemu.stepping.history import History
 from xeemu.stepping.steps import Access
 
 _MOST_LANES = 1 << 21
 _MOST_EFFORT = 1 << 24
-"""Of the run in lockstep, see `interleaving.recorded`; work-items that go on together take about a microsecond each."""
+"""Of the run in lockstep, see `interleaving.Launch.run`; work-items that go on together take a microsecond each."""
 _EFFORT_OF_OTHERS = 1 << 18
 """Of all other orders together; each may take half of what is left."""
+_SURELY = 2
+"""An order that would take so many times what it may is not begun, as what data decide may be shorter in it."""
 _MOST_WORK_ITEMS = 1 << 14
 """Of a launch in which the usual run has seen no conflict, and which is run in other orders all the same."""
 _ORDERS = 24
@@ -143,6 +145,9 @@ def explored(program: Program, given: Sequence[Any], proofs: Proofs) -> Explored
     for order in others:
         if search.is_complete or left <= 0:
             break
+        if search.least_effort(order) > _SURELY * (left // 2):
+            left //= 2
+            continue
         try:
             left -= search.run(order, left // 2)
         except (KernelError, TooLarge):
@@ -195,6 +200,8 @@ class _Search:
         # Pairs that a barrier or fence would order if it were given their memory.
         self._unfenced: set[int] = set()
         self.orders = 0
+        # That work-items have taken in the last order that came to its end.
+        self._steps = np.zeros((0, 0), np.int64)
         operations = proofs.tree.root.operations()
         self._flags = frozenset(o.place.memory for o in operations if o.access.ordering is not None)
 
@@ -206,14 +213,18 @@ class _Search:
     def run(self, order: turns.Turns, most: int) -> int:
         """Runs the launch in an order, and looks for conflicts if it comes to its end; gives the effort."""
         history = History(self.memories, self._flags)
-        effort = interleaving.recorded(self.program, self.given, order, history, most)
+        effort, steps = recording.recorded(self.program, self.given, order, history, most)
         if history.lanes > _MOST_LANES:
             raise TooLarge
         if effort <= most:
-            self.orders += 1
+            self.orders, self._steps = self.orders + 1, steps
             for memory in self.memories:
                 self._look(history, memory)
         return effort + history.lanes
+
+    def least_effort(self, order: turns.Turns) -> int:
+        """The effort of an order, if its work-items take as many steps as in the last that came to its end."""
+        return recording.least_effort(order, self._steps)
 
     def _look(self, history: History, memory: Allocation) -> None:
         """Adds the conflicts of accesses to a memory, of pairs that were not seen to conflict in an earlier order."""

@@ -54,22 +54,31 @@ class Screened:
         """
         if self._doubtful or not self._possible:
             return None
-        outputs, state = self._watched.run(given, more)
+        watched = self._often if self._seldom.is_long else self._seldom
+        outputs, state = watched.run(given, more)
         self._doubtful = bool(state["doubt"]) or _stored_twice(state["stored"])
         if self._doubtful:
             return None
-        if self._outputs and not self._watched.outputs:
+        if self._outputs and not watched.outputs:
             outputs = executables.executable(self._prepared.unwatched).run(given)
         return outputs, self._nothing
 
     @functools.cached_property
-    def _watched(self) -> Watched:
-        """What screens: the kernel as it runs, or beside a launch where that takes less."""
+    def _seldom(self) -> Watched:
+        """What screens the kernel as it runs, all in one: as long as its runs are short, see `recompiling`."""
+        return self._of(self._prepared, self._outputs, None)
+
+    @functools.cached_property
+    def _often(self) -> Watched:
+        """What screens with all effort: the kernel as it runs, or beside a launch where that takes less."""
         watch, beside = self._watch, None
         if self._outputs and not watch.barriers:
             beside = apart.of_observer(self._prepared, _looked_at(watch), False, any(map(_is_own, _kept(watch))))
-        observer, state = functools.partial(Screening, watch), functools.partial(zeros, watch)
-        return Watched(beside or self._prepared, observer, state, self._outputs and beside is None, short=False)
+        return self._of(beside or self._prepared, self._outputs and beside is None, False)
+
+    def _of(self, prepared: Prepared, outputs: bool, short: bool | None) -> Watched:
+        observer, state = functools.partial(Screening, self._watch), functools.partial(zeros, self._watch)
+        return Watched(prepared, observer, state, outputs, short)
 
     @functools.cached_property
     def _possible(self) -> bool:

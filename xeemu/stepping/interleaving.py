@@ -71,25 +71,9 @@ def launched(
         return [jax.numpy.asarray(output) for output in outputs]
 
 
-def recorded(program: Program, given: Sequence[Any], order: turns.Turns, history: History, most: int) -> int:
-    """Runs a launch in an order and adds what its work-items do to a history.
-
-    Args:
-      program: the kernel.
-      given: the launch's arguments.
-      order: whose turn it is.
-      history: what is kept.
-      most: the effort after which the run is given up.
-
-    Returns:
-      The effort; more than `most` if the run was given up.
-
-    Raises:
-      KernelError: work-items of a group wait for each other at different places; or a loop was given up.
-    """
-    with jax.enable_x64(program.wide), jax.default_device(preparing.host()), np.errstate(all="ignore"):
-        rounds = Rounds(program.geometry, None)
-        return Launch(preparing.of_program(program), given, order, rounds, history).run(most)
+def effort_of_a_turn(work_items: int) -> int:
+    """What a turn takes for itself in a launch of so many work-items, whoever goes on."""
+    return _EFFORT_OF_A_TURN + work_items // _EFFORT_OF_A_TURN
 
 
 def _argument(program: Program, number: int) -> Allocation:
@@ -99,7 +83,11 @@ def _argument(program: Program, number: int) -> Allocation:
 
 
 class Launch:
-    """A launch under way."""
+    """A launch under way.
+
+    Attributes:
+      taken: int64 `[groups, items]` steps that each work-item has taken.
+    """
 
     def __init__(
         self,
@@ -113,6 +101,7 @@ class Launch:
         self.geometry: Geometry = prepared.program.geometry
         shape = (self.geometry.groups, self.geometry.items)
         self._present = self._existing()
+        self.taken = np.zeros(shape, np.int64)
         self._places = np.full(shape, prepared.onward[0])
         # Who waits at a meeting; who waits for a barrier that it has gone past, and where that is; who has ended.
         self._waits, self._blocked = np.zeros(shape, bool), np.zeros(shape, bool)
@@ -151,12 +140,13 @@ class Launch:
         A turn takes some effort for itself, some for each work-item of the launch, and most for those that go on.
         """
         self._end(self._present)
-        effort, turn = 0, _EFFORT_OF_A_TURN + self._present.size // _EFFORT_OF_A_TURN
+        effort, turn = 0, effort_of_a_turn(self._present.size)
         while not self._ended.all():
             able = ~(self._ended | self._waits | self._blocked)
             if not able.any():
                 self._fail()
             members = self.turns.next(able, self._places)
+            self.taken += members
             effort += turn + int(np.count_nonzero(members))
             if most is not None and effort > most:
                 break

@@ -116,6 +116,10 @@ class Turns:
         chosen: np.ndarray = first & (places == places[first].min())
         return chosen
 
+    def least_turns(self, steps: np.ndarray) -> int:
+        """Turns that it takes at least until work-items have taken so many steps `[groups, items]`."""
+        return int(steps.max(initial=0))
+
     @classmethod
     def plain(cls, number: int, geometry: Geometry) -> "Turns":
         """Turns in which all stores are seen at once and work-items wait at barriers, drawn from a number."""
@@ -154,3 +158,10 @@ class Fixed(Turns):
     def shuffled(self, count: int) -> np.ndarray:
         """Lanes in their own order."""
         return np.arange(count)
+
+    def least_turns(self, steps: np.ndarray) -> int:
+        """Those of different ranks never go on together."""
+        _, ranks = np.unique(self._ranks, return_inverse=True)
+        longest = np.zeros(ranks.max(initial=-1) + 1, np.int64)
+        np.maximum.at(longest, ranks.reshape(-1), steps.reshape(-1))
+        return int(longest.sum())
