@@ -8,7 +8,7 @@ from jax import lax
 
 import xeemu as xe
 from xeemu.faults import checking, observing, screening
-from xeemu.faults.screening import Screened
+from xeemu.faults.screening import Screened, Screening
 from xeemu.planning import effort
 
 ITEMS, GROUP = 256, 32
@@ -190,3 +190,32 @@ def test_a_short_launch_that_is_right_is_never_watched(monkeypatch):
     checking._checked.cache_clear()
     assert not findings
     np.testing.assert_array_equal(outputs, xe.launch(scattered, ND_RANGE)(RIGHT, X, OUT))
+
+
+@xe.kernel
+def placed_twice(wg, places, x, out, *, again):
+    """What work-items put in local memory, by their places, and once more by their own ids or not."""
+    i, lid = wg.global_id(), wg.local_id()
+    tile = wg.local(wg.size, jnp.int32)
+    if again:
+        tile = wg.barrier(tile.at[lid].set(0, where=x[i] >= 0))
+    tile = wg.barrier(tile.at[places[i] % wg.size].set(x[i]))
+    return out.at[i].set(tile[lid])
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_is_stored_is_noted_once_where_that_is_all_that_is_written(again, monkeypatch):
+    kept, close = [], Screening.close
+
+    def noted(self):
+        kept.append((len(self.state["own"]), len(self.state["written"])))
+        return close(self)
+
+    monkeypatch.setattr(Screening, "close", noted)
+    checking._checked.cache_clear()
+    check = xe.check(placed_twice, ND_RANGE)
+    assert not check(IN_GROUPS, X, OUT, again=again)[1]
+    assert set(kept) == {(1, int(again))}
+    _, found = check(np.where(np.arange(ITEMS) % GROUP == 7, IN_GROUPS[::-1], IN_GROUPS), X, OUT, again=again)
+    checking._checked.cache_clear()
+    assert ("uninitialized-read" in {finding.kind for finding in found}) != again

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from xeemu.emission import bits
 from xeemu.emission.observer import Event
 from xeemu.faults import group_conflicts, races
 from xeemu.faults.races import User
@@ -162,7 +163,7 @@ def added(
         return count + hits.sum(), jnp.where(count == 0, seen, kept)
 
     found, sums = list(state.found), list(state.sums)
-    found[number] = lax.cond(hits.any(), add, lambda unchanged: unchanged, found[number])
+    found[number] = lax.cond(bits.any_of(hits), add, lambda unchanged: unchanged, found[number])
     sums[slot] = new
     return State(found, sums)
 

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from xeemu.emission import bits
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.observer import Event
 
@@ -78,5 +79,5 @@ def added(
         seen = vector(example(Lane.first(hits, event, chunk)))
         return count + hits.sum(), jnp.where(count == 0, seen, kept)
 
-    after: Found = lax.cond(hits.any(), add, lambda found: found, found)
+    after: Found = lax.cond(bits.any_of(hits), add, lambda found: found, found)
     return after

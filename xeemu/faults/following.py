@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from xeemu.emission import bits
 from xeemu.emission.buffers import Buffer
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.items import as_value
@@ -260,7 +261,7 @@ class Trail:
             new = (counts == 0) & (more > 0)
             return counts + more, jnp.where(new[:, None], seen, examples)
 
-        return state._replace(found=lax.cond(hits.any(), add, lambda found: found, state.found))
+        return state._replace(found=lax.cond(bits.any_of(hits), add, lambda found: found, state.found))
 
 
 class State(NamedTuple):

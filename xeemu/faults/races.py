@@ -13,6 +13,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.devices.lanes import part
+from xeemu.emission import bits
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.observer import Event
 from xeemu.faults import faulty_lanes
@@ -259,5 +260,5 @@ def added(
         at = jnp.stack([jnp.argmax((case == np.int8(c)).reshape(-1)) for c in range(CASES)])
         return jnp.where(new[:, None], jnp.stack(example(at), axis=1), found.examples)
 
-    after: Found = lax.cond((case >= 0).any(), add, lambda found: found, found)
+    after: Found = lax.cond(bits.any_of(case >= 0), add, lambda found: found, found)
     return after

@@ -8,6 +8,7 @@ Axis legend: G work-groups of a chunk, L work-items of a group, n elements of an
 """
 
 import functools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.emission import positions
+from xeemu.emission import bits, positions
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.items import as_value
 from xeemu.emission.observer import Event, Observer, Passage, Result
@@ -127,6 +128,15 @@ def _kept(watch: WatchList) -> tuple[Allocation, ...]:
     return (*watch.memories, *watch.initialised)
 
 
+def _only_counted(watch: WatchList) -> frozenset[Allocation]:
+    """The local memories to which nobody writes but by stores that are counted: what is noted of these tells both."""
+    written = {memory for memory in watch.initialised if memory.space == "local" and memory in watch.memories}
+    operations = (operation for same in watch.proofs.operations.values() for operation in same)
+    writing = (o for o in operations if initialisation.writes(o))
+    others = (o for o in writing if Spot.of(o) not in watch.spots or initialisation.unsets(o))
+    return frozenset(written - {operation.place.memory for operation in others})
+
+
 def _is_own(memory: Allocation) -> bool:
     return memory.space != "global"
 
@@ -162,7 +172,7 @@ class Screening(Observer):
 
     Attributes:
       state: see `zeros`; and of the chunk `own`, the same as `stored` of local memories, and `written`, what was
-        written of those that are not global.
+        written of those that are not global and that `own` does not tell of.
     """
 
     watches = True
@@ -172,17 +182,19 @@ class Screening(Observer):
         self.limits = watch.limits
         self._sources = [(following, following.sources) for following in watch.proofs.followings]
         self.followed = frozenset(key for _, sources in self._sources for key in sources)
-        local = [memory for memory in watch.memories if memory.space == "local"]
+        self._local = [memory for memory in watch.memories if memory.space == "local"]
+        counted = _only_counted(watch)
+        self._written = [memory for memory in watch.initialised[len(watch.present) :] if memory not in counted]
         self.state = {
             **state,
-            "own": [(jnp.zeros(chunk.count * memory.elements, bool), jnp.zeros((), np.int64)) for memory in local],
-            "written": written.nothing(watch.initialised[len(watch.present) :], chunk),
+            "own": [(jnp.zeros(chunk.count * m.elements, bool), jnp.zeros((), np.int64)) for m in self._local],
+            "written": written.nothing(self._written, chunk),
         }
 
     def close(self) -> State:
         """The state for the next chunk."""
         for elements, times in self.state["own"]:
-            self._doubt(elements.sum(dtype=np.int64) != times)
+            self._doubt(bits.count_of(elements) != times)
         return {kind: self.state[kind] for kind in ("doubt", "stored", "present")}
 
     def on_access(self, event: Event, chunk: EmittedChunk) -> None:
@@ -197,7 +209,7 @@ class Screening(Observer):
             return
         memory = operation.place.memory
         if memory in self.watch.initialised:
-            self._look_at_written(event, operation, self.watch.initialised.index(memory))
+            self._look_at_written(event, operation)
         if Spot.of(operation) in self.watch.spots:
             self._count(event, operation)
 
@@ -222,16 +234,22 @@ class Screening(Observer):
         return ~self.state["doubt"]
 
     def _doubt(self, wrong: jax.Array) -> None:
-        self.state = {**self.state, "doubt": self.state["doubt"] | wrong.any()}
+        self.state = {**self.state, "doubt": self.state["doubt"] | bits.any_of(wrong)}
 
-    def _look_at_written(self, event: Event, operation: Operation, number: int) -> None:
-        own = number - len(self.watch.present)
-        kind, place = ("written", own) if own >= 0 else ("present", number)
-        before = self.state[kind][place]
+    def _look_at_written(self, event: Event, operation: Operation) -> None:
+        memory = operation.place.memory
+        counted = memory in self._local and memory not in self._written
+        if counted:
+            before, _ = self.state["own"][self._local.index(memory)]
+        else:
+            kind, known = (
+                ("present", self.watch.present) if memory in self.watch.present else ("written", self._written)
+            )
+            before = self.state[kind][known.index(memory)]
         if operation.key in self.watch.proofs.unwritten:
             self._doubt(written.missing(event, before, self.chunk))
-        if initialisation.writes(operation):
-            self._put(kind, place, written.after(event, before, self.chunk))
+        if initialisation.writes(operation) and not counted:
+            self._put(kind, known.index(memory), written.after(event, before, self.chunk))
 
     def _look_at(self, result: Result, following: Following) -> None:
         """Looks whether an operation goes wrong, of which what it is given is right."""
@@ -249,16 +267,17 @@ class Screening(Observer):
         """Counts the stores to a memory, and notes its elements: these are fewer where one was stored to twice."""
         memory, chunk = operation.place.memory, self.chunk
         kind = "stored" if memory.space == "global" else "own"
-        alike = [other for other in self.watch.memories if (other.space == "global") == (kind == "stored")]
-        number, shape = alike.index(memory), (chunk.count, event.lanes.count)
+        known = self._local if kind == "own" else [m for m in self.watch.memories if m.space == "global"]
+        number, shape = known.index(memory), (chunk.count, event.lanes.count)
         places = jnp.broadcast_to(positions.places(event.buffer, event.address.index, event.lanes, chunk), shape)
-        taken = jnp.broadcast_to(event.taken(self._items), shape)
+        taken = event.taken(self._items)
         # By a scalar index all work-items of a group store to one element.
         each = np.int64(1 if event.lanes.shape or self._items == 1 else 2)
+        alike = np.int64(math.prod(shape) // taken.size)
         elements, times = self.state[kind][number]
         target = jnp.where(taken, places, places.dtype.type(elements.size)).reshape(-1)
         elements = elements.at[target].set(True, mode="drop", wrap_negative_indices=False)
-        self._put(kind, number, (elements, times + each * taken.sum(dtype=np.int64)))
+        self._put(kind, number, (elements, times + each * alike * bits.count_of(taken)))
 
     @property
     def _items(self) -> int:
