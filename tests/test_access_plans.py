@@ -14,7 +14,6 @@ from xeemu.language.geometry import Geometry
 from xeemu.planning import (
     access_plans,
 )
-from xeemu.planning.access_constraints import LoadConstraint
 from xeemu.planning.access_plans import (
     Empty,
     Gather,
@@ -23,11 +22,10 @@ from xeemu.planning.access_plans import (
     Scatter,
     ScatteredUpdate,
 )
-from xeemu.planning.boundary_windows import BoundaryRectangle
 from xeemu.planning.chunk import Chunk
 from xeemu.planning.references import Reference
 from xeemu.planning.storage import Storage
-from xeemu.planning.strided_windows import StridedWindow
+from xeemu.planning.windows import Window
 
 ITEMS, GROUPS = 16, 8
 CHUNK = Chunk(Geometry((ITEMS * GROUPS,), (ITEMS,), 16, False, np.dtype(np.int32)), GROUPS, CPU, True)
@@ -56,20 +54,19 @@ def reference(*indices, shape=(SIZE,), space="global", masked=False, alone=True,
 
 
 def loaded(given, chunk=CHUNK, missing=None, **constraint):
-    return access_plans.of_load(given, chunk, missing, LoadConstraint(**constraint))
+    return access_plans.of_load(given, chunk, missing, **constraint)
 
 
 def test_a_line_is_a_window():
     plan = loaded(reference(index(LANES)))
-    assert isinstance(plan, StridedWindow)
-    assert (plan.sizes, plan.rows) == ((SIZE,), GROUPS)
+    assert isinstance(plan, Window)
+    assert (plan.rectangle.sizes, plan.groups) == ((GROUPS, ITEMS), GROUPS)
     assert isinstance(loaded(reference(index(LANES)), gathered=True), Gather)
 
 
 def test_what_may_be_out_of_bounds_is_a_boundary_window():
     plan = loaded(reference(index(LANES - 1)), missing=np.float32(7.5))
-    assert isinstance(plan.rectangle, BoundaryRectangle)
-    assert (plan.rectangle.margins, plan.rectangle.missing) == (((1, 0),), 7)
+    assert (plan.rectangle.edge.margins, plan.rectangle.edge.missing) == (((1, 0),), 7)
 
 
 def test_where_it_begins_is_known_only_when_the_program_runs():
@@ -101,11 +98,11 @@ def test_stores():
     def of(given, chunk=CHUNK):
         return access_plans.of_store(given, chunk)
 
-    assert isinstance(of(reference(index(LANES))).by, StridedWindow)
+    assert isinstance(of(reference(index(LANES))).by, Window)
     assert isinstance(
         of(reference(index(2 * LANES, step=0), alone=False)).by, Scatter
     )  # others lie between the elements
-    assert isinstance(of(reference(index(LANES - 1))).by.rectangle, BoundaryRectangle)
+    assert of(reference(index(LANES - 1))).by.rectangle.edge.margins == ((1, 0),)
     assert isinstance(of(reference(index(LANES - 1)), chunk=ON_GPU).by, Scatter)
     assert isinstance(of(reference(UNKNOWN)).by, Scatter)
 
@@ -113,11 +110,11 @@ def test_stores():
 @pytest.mark.parametrize(
     ("op", "dtype", "waits", "kind"),
     [
-        ("add", np.int32, False, StridedWindow),
+        ("add", np.int32, False, Window),
         ("add", np.int32, True, ScatteredUpdate),
-        ("xor", np.int32, False, StridedWindow),
+        ("xor", np.int32, False, Window),
         ("exchange", np.int32, False, InOrder),
-        ("max", np.float32, False, StridedWindow),
+        ("max", np.float32, False, Window),
     ],
 )
 def test_atomic_updates_of_a_line(op, dtype, waits, kind):
@@ -130,7 +127,7 @@ def test_sums_of_floats_are_taken_in_order():
     assert isinstance(access_plans.of_atomic(given, ON_GPU, "add"), InOrder)
     assert isinstance(access_plans.of_atomic(given, CHUNK, "add"), ScatteredUpdate)  # a CPU's scatters are
     any_order = dataclasses.replace(ON_GPU, deterministic=False)
-    assert isinstance(access_plans.of_atomic(given, any_order, "add"), StridedWindow)
+    assert isinstance(access_plans.of_atomic(given, any_order, "add"), Window)
 
 
 def test_counts_in_few_bins():

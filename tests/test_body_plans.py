@@ -15,8 +15,8 @@ from xeemu.planning.body_plans import ChoicePlan, CountedLoopPlan, Observation
 from xeemu.planning.chunk import Chunk
 from xeemu.planning.loop_plans import Batched
 from xeemu.planning.memory_plans import Deferred, LoadOfBlock
-from xeemu.planning.strided_windows import StridedWindow
 from xeemu.planning.while_plans import TopTested
+from xeemu.planning.windows import Window
 
 SIZES = {"histogram_slm": (1 << 14,), "tree_reduction": (1 << 12,), "table_copy_min": None}
 
@@ -52,9 +52,7 @@ def chosen(wg, x, out, *, by):
     return lax.cond(taken, lambda out: out.at[i // 2].set(x[i // 2]), lambda out: out, out)
 
 
-@pytest.mark.parametrize(
-    ("by", "branches", "kind"), [("all", 2, StridedWindow), ("each", 2, Scatter), ("known", 1, StridedWindow)]
-)
+@pytest.mark.parametrize(("by", "branches", "kind"), [("all", 2, Window), ("each", 2, Scatter), ("known", 1, Window)])
 def test_a_branch_is_planned_with_the_mask_that_it_gets(by, branches, kind):
     arguments = np.ones(64, np.int32), np.zeros(64, np.int32)
     plan = planned(prepared(chosen, xe.NDRange(64, 16), arguments, {"by": by}), arguments)
@@ -132,3 +130,22 @@ def test_of_a_loop_the_iterations_of_its_blocks_are_printed():
     assert "Batched(versions=" in text
     assert "# LoadOfBlock" in text
     assert "# Deferred" in text
+
+
+@xe.kernel
+def stored_twice(wg, x, out, *, masked, first):
+    """The whole of a memory, which XLA may take for what is stored there, and some of it again."""
+    i = wg.global_id()
+    out = out.at[i].set(x[i], where=(x[i] > 0) if masked else None) if first else out
+    return wg.barrier(out).atomic[i].add(1)
+
+
+@pytest.mark.parametrize(
+    ("masked", "first", "apart"), [(False, True, True), (True, True, False), (False, False, False)]
+)
+def test_what_may_be_another_array_is_written_apart(masked, first, apart):
+    arguments = np.ones(64, np.int32), np.zeros(64, np.int32)
+    static = {"masked": masked, "first": first}
+    plan = planned(prepared(stored_twice, xe.NDRange(64, 16), arguments, static), arguments)
+    updates = [p.by for n, p in plan.operations.items() if plan.facts.body.ops[n].name == ops.ATOMIC]
+    assert [update.apart for update in updates] == [apart]

@@ -12,7 +12,7 @@ from jax import lax
 import xeemu as xe
 from xeemu.emission import rectangles
 from xeemu.language.memory import poison
-from xeemu.planning.boundary_windows import BoundaryRectangle
+from xeemu.planning.windows import Edge, Rectangle
 
 POISON = int(poison(np.int32))
 BRANCHES = (None, 1, 1 << 9, 1 << 12)
@@ -54,8 +54,7 @@ def test_rectangles_at_the_edge_of_a_memory(drawn, branches):
 
     @jax.jit
     def both(data, values, *starts):
-        form = tuple(sizes), tuple(shape), tuple(sizes), True, tuple(margins), np.int32(-7), branches
-        edged = BoundaryRectangle(*form)
+        edged = Rectangle(tuple(shape), tuple(sizes), Edge(tuple(margins), np.int32(-7), branches))
         return rectangles.read(edged, data, starts), rectangles.written(edged, data, values, starts)
 
     read, written = both(data, values, *map(np.int32, starts))
@@ -173,7 +172,7 @@ def test_neighbours_in_three_dimensions(local, memory_bytes):
 
 @xe.kernel
 def in_place(wg, data):
-    """A memory that is loaded from and stored to must not be seen in two shapes (see `strided_windows`)."""
+    """A memory that is loaded from and stored to must not be seen in two shapes (see `windows`)."""
     i, j = wg.global_id(0), wg.global_id(1)
     n, m = data.shape
     live = (i < n) & (j < m)

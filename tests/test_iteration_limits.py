@@ -102,7 +102,7 @@ def test_a_lock_that_nobody_gets_is_told_under_a_schedule_once_nothing_changes(k
 @pytest.mark.parametrize("untested", [1, 2, 4])
 def test_a_loop_of_just_so_many_iterations_ends(untested, monkeypatch):
     """Also where several follow each other before anybody looks, of which the last ones are none."""
-    hosts.take(monkeypatch, "unrolling", untested=untested)
+    hosts.take(monkeypatch, "strips", untested=untested)
     arguments = np.ones(1, np.int32), np.zeros(128, np.int32)
     assert (xe.launch(apart, N, max_iterations=3)(*arguments) == 3).all()
     with pytest.raises(xe.KernelError, match="after 2 iterations"):
@@ -128,7 +128,7 @@ def test_groups_that_have_left_a_loop_store_nothing(untested, monkeypatch):
     for row, length in zip(expected, np.repeat(lengths, 4), strict=True):
         row[:length] = 1 + np.cumsum(np.arange(length)) - np.arange(length)
         row[5:] = length - 1, length * (length - 1) // 2
-    hosts.take(monkeypatch, "unrolling", untested=untested)
+    hosts.take(monkeypatch, "strips", untested=untested)
     np.testing.assert_array_equal(xe.launch(kernel, xe.NDRange(16, 4))(lengths, out), expected)
 
 

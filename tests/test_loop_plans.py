@@ -98,7 +98,7 @@ def test_slices_that_move_steadily_share_a_window():
     assert isinstance(plan, StripMined)
     version = plan.versions.inside
     assert list(version.blocks) == [version.iterations]
-    assert version.iterations == CPU.unrolling.most
+    assert version.iterations == CPU.strips.most
     block = version.blocks[version.iterations]
     assert len(block.loads) == 1
     assert not block.iteration.in_line
@@ -109,7 +109,7 @@ def test_slices_that_move_steadily_share_a_window():
 
 def test_what_is_left_of_the_iterations_is_a_shorter_block():
     version = planned(steady, length=TURNS + 1).versions.inside
-    assert sorted(version.blocks) == [1, CPU.unrolling.most]
+    assert sorted(version.blocks) == [1, CPU.strips.most]
 
 
 def test_slices_that_are_far_apart_are_each_read_for_themselves():
@@ -123,7 +123,7 @@ def test_many_work_items_share_no_window_on_a_cpu():
     loop = counted(steady)
     many = dataclasses.replace(CPU, many_items=1)
     plan = loop_plans.of_loop(dataclasses.replace(loop, chunk=dataclasses.replace(loop.chunk, target=many)))
-    assert plan.versions.inside.iterations == CPU.unrolling.most_of_many
+    assert plan.versions.inside.iterations == CPU.strips.most_of_many
     assert all(not block.loads and block.iteration.in_line for block in plan.versions.inside.blocks.values())
 
 
@@ -159,7 +159,7 @@ def filling(k, memory, x, lid, start):
 
 
 def test_stores_next_to_each_other_are_one():
-    turns = CPU.unrolling.most_of_fills
+    turns = CPU.strips.most_of_fills
     plan = planned(filling, size=TURNS * ITEMS)
     assert isinstance(plan, StripMined)
     (window,) = plan.versions.inside.blocks[turns].updates.values()
@@ -210,9 +210,9 @@ def emissions(monkeypatch):
 @pytest.mark.parametrize(
     ("turn", "options", "most"),
     [
-        (steady, {}, CPU.unrolling.most),
-        (steady, {"length": TURNS + 3}, CPU.unrolling.most + 3),
-        (further, {"elements": 500}, CPU.unrolling.most + 1),
+        (steady, {}, CPU.strips.most),
+        (steady, {"length": TURNS + 3}, CPU.strips.most + 3),
+        (further, {"elements": 500}, CPU.strips.most + 1),
         (combining, {"elements": 32 * TURNS}, 1),
         (lambda k, m, x, lid, start: m.atomic[k * ITEMS + lid].add(x[lid]), {"size": TURNS * ITEMS}, 1),
         (lambda k, m, x, lid, start: m.atomic[x[lid + k] & 3].add(1), {"size": 4}, 2),
@@ -247,9 +247,9 @@ def test_a_loop_that_tests_a_predicate(left_by, watched, limit, plan):
         (n, found) for n, op in enumerate(ready.program.body.ops) if isinstance(found := control.of(op), control.While)
     )
     predicate, _ = ready.facts.inner[number]
-    known = WhileLoop(loop, predicate, watched, limit, CPU.unrolling)
+    known = WhileLoop(loop, predicate, watched, limit, CPU.strips)
     assert while_plans.of_loop(known) == plan
-    looks_seldom = dataclasses.replace(known, unrolling=dataclasses.replace(CPU.unrolling, untested=4))
+    looks_seldom = dataclasses.replace(known, strips=dataclasses.replace(CPU.strips, untested=4))
     several = 4 if left_by == "each" and not watched else 1
     assert getattr(while_plans.of_loop(looks_seldom), "iterations", 1) == several
 

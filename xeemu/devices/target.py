@@ -12,8 +12,8 @@ from types import MappingProxyType
 
 
 @dataclasses.dataclass(frozen=True)
-class Unrolling:
-    """How many iterations of a loop are emitted at a time.
+class Strips:
+    """How many iterations of a loop are emitted one after the other, as a strip of it.
 
     2-core CPU and H200: the convolution of the collection, and its serial reduction as that carries a value in place of
     a memory. With 64 iterations the H200 would be faster by a tenth, and compile for half as long again.
@@ -34,7 +34,7 @@ class Unrolling:
         compile; a CPU looks in passing).
       largest_body: operations of a body that is emitted more than once (2-core EPYC: with 8 a convolution takes 1.4
         times as long; without a limit none of 20 examples and common kernels changes).
-      largest_block: operations of all iterations together (2-core EPYC: with 768 a loop of 20 operations takes 1.15
+      largest_strip: operations of all iterations together (2-core EPYC: with 768 a loop of 20 operations takes 1.15
         times as long, and twice as long to compile; with 192 slm_bank_16 takes 1.2 times as long).
     """
 
@@ -45,7 +45,7 @@ class Unrolling:
     most_of_few: int
     untested: int
     largest_body: int
-    largest_block: int
+    largest_strip: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -186,7 +186,7 @@ class Target:
       short_operations: operations of work-items up to which a watched program is compiled with little effort, as that
         takes longer than what more would gain, some milliseconds (2-core CPU: a check of a small launch takes half as
         long); 0 for never.
-      unrolling, blocks, windows, counting, threads: see there; None where there is no such thing.
+      strips, blocks, windows, counting, threads: see there; None where there is no such thing.
     """
 
     name: str
@@ -207,7 +207,7 @@ class Target:
     watched_iterations: int
     vector_bits: int | None
     short_operations: int
-    unrolling: Unrolling
+    strips: Strips
     blocks: Blocks
     windows: Windows
     counting: Counting
@@ -236,7 +236,7 @@ CPU = Target(
     watched_iterations=8,
     vector_bits=512,
     short_operations=2**22,
-    unrolling=Unrolling(
+    strips=Strips(
         most=64,
         most_of_many=16,
         most_of_fills=8,
@@ -244,7 +244,7 @@ CPU = Target(
         most_of_few=4,
         untested=1,
         largest_body=24,
-        largest_block=384,
+        largest_strip=384,
     ),
     blocks=Blocks(
         reduced_elements=1 << 15,
@@ -290,9 +290,7 @@ GPU = Target(
     watched_iterations=8,
     vector_bits=None,
     short_operations=0,
-    unrolling=dataclasses.replace(
-        CPU.unrolling, most=32, most_of_fills=1, most_branching=32, most_of_few=16, untested=4
-    ),
+    strips=dataclasses.replace(CPU.strips, most=32, most_of_fills=1, most_branching=32, most_of_few=16, untested=4),
     blocks=dataclasses.replace(
         CPU.blocks, reduced_elements=1 << 20, spread_elements=1 << 22, most_lanes=128, unrolled=8
     ),

@@ -10,7 +10,6 @@ import numpy as np
 from jax import lax
 
 from xeemu.emission import (
-    fusion_barriers,
     items,
     ordered_atomics,
     placed_windows,
@@ -41,7 +40,7 @@ from xeemu.planning.access_plans import (
     Store,
 )
 from xeemu.planning.layouts import Layout, Masked, Sharing
-from xeemu.planning.strided_windows import StridedWindow
+from xeemu.planning.windows import Window
 
 
 def read(plan: Load, at: Touched, applied: Applied) -> Groupwise:
@@ -56,7 +55,7 @@ def read(plan: Load, at: Touched, applied: Applied) -> Groupwise:
     match plan:
         case Missing(value):
             return Groupwise(jnp.full((1, at.where.count), value))
-        case StridedWindow():
+        case Window():
             return _placed(plan, at).read(data)
         case StencilWindow():
             return _part(plan, at, applied.around)
@@ -65,19 +64,18 @@ def read(plan: Load, at: Touched, applied: Applied) -> Groupwise:
             return Groupwise(_gather(plan, at, sharing), sharing)
 
 
-def _placed(window: StridedWindow, at: Touched) -> PlacedWindow:
+def _placed(window: Window, at: Touched) -> PlacedWindow:
     return placed_windows.placed(window, at.buffer, at.address, at.chunk)
 
 
 def _part(plan: StencilWindow, at: Touched, around: dict[int, jax.Array]) -> Groupwise:
     """A window as a part of the rectangle around several, which is read with the first of them."""
     placed, neighbour, part = _placed(plan.window, at), plan.neighbour, plan.window.rectangle
-    assert part is not None
-    first = tuple(lax.sub(s, s.dtype.type(n)) for s, n in zip(placed.corner, neighbour.offset, strict=True))
+    first = tuple(lax.sub(s, s.dtype.type(n)) for s, n in zip(placed.starts, neighbour.offset, strict=True))
     if neighbour.first not in around:
         around[neighbour.first] = rectangles.read(plan.around, at.buffer.data, first)
     last = [f + n for f, n in zip(neighbour.offset, part.sizes, strict=True)]
-    return placed.of_rectangle(lax.slice(around[neighbour.first], neighbour.offset, last).reshape(part.values))
+    return placed.of_rectangle(lax.slice(around[neighbour.first], neighbour.offset, last))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -151,7 +149,7 @@ def _expanded(
     everyone = addressing.everyone(where.shape)
     rest = positions.of_elements(other, everyone, chunk).astype(dtype)
     if where.mask is not None:
-        inactive = rest if rest.shape[1] == 1 else columns(rest, where.chosen)
+        inactive = rest if rest.shape[1] == 1 else columns(rest, where.elements)
         values = jnp.where(where.mask, values, inactive)
     if where.all:
         return values
@@ -162,13 +160,12 @@ def _expanded(
 
 def _spread(values: jax.Array, where: Lanes, count: int) -> jax.Array:
     """`[G or 1, count]`: values in their places, and anything elsewhere."""
-    chosen = where.chosen
-    steps = set(np.diff(chosen).tolist())
-    if len(steps) > 1 or not where.count:
-        place = np.maximum(np.cumsum(np.isin(np.arange(count), chosen)) - 1, 0)
-        return values[:, place] if where.count else jnp.zeros((1, count), values.dtype)
-    gap = steps.pop() - 1 if steps else 0
-    fill = [(0, 0, 0), (int(chosen[0]), count - 1 - int(chosen[-1]), gap)]
+    chosen, step = where.chosen, where.elements.step
+    if not where.count:
+        return jnp.zeros((1, count), values.dtype)
+    if step is None:
+        return values[:, np.maximum(np.cumsum(np.isin(np.arange(count), chosen)) - 1, 0)]
+    fill = [(0, 0, 0), (int(chosen[0]), count - 1 - int(chosen[-1]), step - 1)]
     return lax.pad(jnp.broadcast_to(values, (values.shape[0], where.count)), values.dtype.type(0), fill)
 
 
@@ -178,20 +175,9 @@ def store(plan: Store, at: Touched, value: Emitted) -> Buffer:
     if isinstance(plan.by, Empty):
         return buffer
     values = where.array(value, chunk).astype(buffer.data.dtype)
-    if isinstance(plan.by, StridedWindow):
-        written = _placed(plan.by, at).written(contents(buffer), values, where.mask)
-        viewed = plan.by.whole and where.mask is None
-        return dataclasses.replace(buffer.holding(written), viewed=viewed)
+    if isinstance(plan.by, Window):
+        return buffer.holding(_placed(plan.by, at).written(buffer.data, values, where.mask))
     return buffer.holding(_scatter(buffer.data, "store", _target(at), values, plan.by.always))
-
-
-def contents(buffer: Buffer) -> jax.Array:
-    """What is in a memory that a window is written to.
-
-    XLA may write to an array in place although what it writes comes from elsewhere in the same array, if one of the two
-    sees it in another shape (a fault of JAX 0.10.2 on CPUs). A window that is the whole memory is not written to.
-    """
-    return fusion_barriers.apart(buffer.data) if buffer.viewed else buffer.data
 
 
 def _target(at: Touched) -> jax.Array:
@@ -235,9 +221,8 @@ def atomic(plan: Atomic, at: Touched, op: str, values: Sequence[Emitted]) -> Buf
         return buffer
     arrays = [at.where.array(v, chunk).astype(buffer.data.dtype) for v in values]
     match plan:
-        case StridedWindow():
-            placed, data = _placed(plan, at), contents(buffer)
-            return buffer.holding(placed.combined(data, op, arrays[0], at.where.mask))
+        case Window():
+            return buffer.holding(_placed(plan, at).combined(buffer.data, op, arrays[0], at.where.mask))
         case ScatteredUpdate():
             update = _update(plan, at, op, arrays[0])
             if plan.waits:

@@ -25,14 +25,12 @@ class Buffer:
       origin: of a part of a memory the row at which it begins.
       left: what an iteration leaves to be made with what others of its block leave, an `Update` or a `Made` for each
         of its updates (see `Iteration`).
-      viewed: whether the data may be no array of their own but another one in this shape, as one store has left them.
     """
 
     data: jax.Array
     storage: Storage
     origin: jax.Array | None = None
     left: tuple[Any, ...] = ()
-    viewed: bool = False
 
     @property
     def space(self) -> str:
@@ -69,8 +67,7 @@ class Buffer:
 
     def holding(self, data: jax.Array) -> "Buffer":
         """The same memory with other contents."""
-        storage = self.storage.held_as(data.shape)
-        return dataclasses.replace(self, data=data, storage=storage, viewed=False)
+        return dataclasses.replace(self, data=data, storage=self.storage.held_as(data.shape))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from xeemu.planning.body_plans import CountedLoopPlan
 from xeemu.planning.iterations import Iteration
 from xeemu.planning.loop_accesses import CountedLoop
 from xeemu.planning.loop_plans import Version, Versions
-from xeemu.planning.strided_windows import StridedWindow
+from xeemu.planning.windows import Window
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ class EmittedLoop:
         inputs = [*self._before(packed), *elements]
         return self.emitter.within(context).body(self.plan.bodies[iteration], inputs, self.active)
 
-    def placed(self, packed: list[Any], windows: Mapping[int, StridedWindow]) -> dict[int, PlacedAccess]:
+    def placed(self, packed: list[Any], windows: Mapping[int, Window]) -> dict[int, PlacedAccess]:
         """By the numbers of their accesses where some windows lie that begin with the iteration that is next.
 
         Of the loop's body this emits only what the indices need.

@@ -20,7 +20,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.ir import evaluation
-from xeemu.ir.program import Constant, Op
+from xeemu.ir.program import Op
 
 
 def never() -> jax.Array:
@@ -28,8 +28,8 @@ def never() -> jax.Array:
     return lax.optimization_barrier(np.bool_(False))
 
 
-def bound(op: Op, operands: Sequence[jax.Array], known: Sequence[bool], never: jax.Array) -> list[jax.Array]:
-    """The result of such an operation, see `operation_plans.may_be_inexact`; `never` is what `never()` gave."""
+def bound(op: Op, operands: Sequence[jax.Array], hidden: int, never: jax.Array) -> list[jax.Array]:
+    """The result of such an operation, see `operation_plans.Exact`; `never` is what `never()` gave."""
     if op.name == "integer_pow":
         return [_reciprocal(operands[0], -op.attributes["y"], never)]
     shape = jnp.broadcast_shapes(*map(jnp.shape, operands))
@@ -37,7 +37,7 @@ def bound(op: Op, operands: Sequence[jax.Array], known: Sequence[bool], never: j
     if op.name == "div":
         (quotient,) = evaluation.results(op, [first, _hidden(second, first, never)])
         return [_hidden(quotient, first, never)]
-    if isinstance(op.operands[0], Constant) or not known[1]:
+    if hidden == 0:
         return evaluation.results(op, [_hidden(first, second, never), second])
     return evaluation.results(op, [first, _hidden(second, first, never)])
 

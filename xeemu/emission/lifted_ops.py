@@ -127,9 +127,9 @@ def _bound(binding: Binding, operands: Sequence[Emitted], chunk: EmittedChunk) -
         case Multiplied():
             divisor = _only_divisor(operands[1])
             return lambda op, arrays: [invariant_divisions.divided(op.name, arrays[0], divisor)]
-        case Exact(known):
+        case Exact(hidden):
             assert chunk.never is not None
-            return functools.partial(exactness.bound, known=known, never=chunk.never)
+            return functools.partial(exactness.bound, hidden=hidden, never=chunk.never)
         case Unsigned():
             return _bind_unsigned
     return evaluation.results

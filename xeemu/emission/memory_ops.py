@@ -42,8 +42,6 @@ def accessed(applied: Applied, plan: LoadPlan | UpdatePlan, context: Context) ->
     """
     what: primitives.Access = applied.op.attributes["access"]
     buffer, values = as_memory(applied.operands[0]), [as_value(o) for o in applied.operands[1:]]
-    if isinstance(plan, UpdatePlan) and plan.viewed:
-        buffer = dataclasses.replace(buffer, viewed=True)
     seen = buffer if what.view is None else buffer.seen(what.view)
     touching = _Access(applied, plan.reference, context, seen, values[: what.rank], values[what.rank :])
     results = touching.loaded(plan) if isinstance(plan, LoadPlan) else touching.updated(plan)

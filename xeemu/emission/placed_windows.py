@@ -1,4 +1,4 @@
-"""Placed windows: strided windows where they begin when the program runs, read and written there."""
+"""Placed windows: windows where they begin when the program runs, read and written there."""
 
 import dataclasses
 import math
@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from xeemu.emission import ordered_atomics, positions, rectangles
+from xeemu.emission import fusion_barriers, ordered_atomics, positions, rectangles
 from xeemu.emission.buffers import Buffer
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.positions import Located
@@ -15,67 +15,62 @@ from xeemu.emission.rectangles import Starts
 from xeemu.emission.values import Groupwise
 from xeemu.knowledge import strided_slices
 from xeemu.language import collectives
-from xeemu.planning.strided_windows import StridedWindow
+from xeemu.planning.windows import Start, Window
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PlacedWindow:
-    """A strided window and where it begins.
+    """A window and where it begins.
 
     Attributes:
       window: all that is known of it before.
-      starts: of the window in the buffer's data; of a box in the memory's shape.
-      corner: where its rectangle begins in the data as that sees them; empty if it has none.
+      starts: of its rectangle.
     """
 
-    window: StridedWindow
+    window: Window
     starts: Starts
-    corner: Starts
 
     def read(self, data: jax.Array) -> Groupwise:
         """`[own groups, n]` elements."""
-        if self.window.by_line or self.window.rectangle is None:
-            return self.within(self.around(data), 0)
-        return self.of_rectangle(rectangles.read(self.window.rectangle, data, self.corner))
+        return self.of_rectangle(rectangles.read(self.window.rectangle, data, self.starts))
 
     def of_rectangle(self, values: jax.Array) -> Groupwise:
         """`[own groups, n]` elements from the values of its rectangle."""
-        return self._of_groups(strided_slices.arranged(values, self.window.strided, self._sizes))
+        strided, sharing = self.window.strided, self.window.sharing
+        found = strided_slices.of_rectangle(values, strided, 0, self._sizes)
+        return Groupwise(found.reshape(math.prod(sharing.own) if sharing else self.window.groups, -1), sharing)
 
     def around(self, data: jax.Array, before: int = 0, beyond: int = 0) -> jax.Array:
-        """A line of the memory with the window, and with elements around it.
+        """The rectangle with elements around it, of a window on a line.
 
         Args:
           data: the buffer's.
-          before, beyond: how many elements, not positive and not negative.
+          before, beyond: how many elements along the line, not positive and not negative.
         """
-        axis, first, sizes = self.window.axis, list(self.starts), list(self.window.sizes)
-        assert axis is not None
+        axis, first, sizes = self._axis, list(self.starts), list(self.window.rectangle.sizes)
         if before:
             first[axis] = lax.sub(first[axis], first[axis].dtype.type(-before))
         sizes[axis] += beyond - before
-        line = data.reshape(-1) if len(self.starts) == 1 else data
-        return lax.dynamic_slice(line, first, sizes, allow_negative_indices=False)
+        around = dataclasses.replace(self.window.rectangle, sizes=tuple(sizes))
+        return rectangles.read(around, data, tuple(first))
 
     def within(self, around: jax.Array, first: int) -> Groupwise:
-        """`[own groups, n]` elements of a line around the window, in which that begins at some place."""
-        window, axis = self.window, self.window.axis
-        assert axis is not None
-        whole = around.shape == window.sizes
-        line = around if whole else lax.slice_in_dim(around, first, first + window.sizes[axis], axis=axis)
-        line = line.reshape(*window.before, window.strided.span)
-        return self._of_groups(strided_slices.elements(line, window.strided, self._sizes))
+        """`[own groups, n]` elements, from what is around the rectangle, in which that begins at some place."""
+        axis, sizes = self._axis, self.window.rectangle.sizes
+        whole = around.shape == sizes
+        return self.of_rectangle(around if whole else lax.slice_in_dim(around, first, first + sizes[axis], axis=axis))
+
+    @property
+    def _axis(self) -> int:
+        """The axis along which the window goes on a line."""
+        assert self.window.start.axis is not None
+        return self.window.start.axis
 
     @property
     def _sizes(self) -> tuple[int, ...]:
         """The sizes of the pattern's axes, 1 for those of groups that share elements."""
         axes, groups = self.window.strided.axes, self.window.axes_of_groups
         return tuple(1 if k < groups and not axis.stride else axis.size for k, axis in enumerate(axes))
-
-    def _of_groups(self, found: jax.Array) -> Groupwise:
-        sharing = self.window.sharing
-        groups = math.prod(sharing.own) if sharing else self.window.rows
-        return Groupwise(found.reshape(groups, -1), sharing)
 
     def written(self, data: jax.Array, values: jax.Array, mask: jax.Array | None) -> jax.Array:
         """The data with other elements where the mask, if there is one, allows it; the window is writable.
@@ -85,48 +80,51 @@ class PlacedWindow:
           values: `[G or 1, n or 1]`; of several values for one element the last is stored.
           mask: `[G or 1, n or 1]` or None.
         """
-        window, rectangle = self.window, self.window.rectangle
-        assert rectangle is not None
-        last = tuple(-1 if k in window.repeated else slice(None) for k in range(len(window.axes)))
-        new = strided_slices.window(self._laid_out(values)[last], window.strided)
+        window, strided, data = self.window, self.window.strided, self._apart(data)
+        last = tuple(-1 if k in window.repeated else slice(None) for k in range(len(strided.axes)))
+        new = strided_slices.window(self._laid_out(values)[last], strided)
         if mask is not None:
-            kept = strided_slices.window(self._laid_out(mask), window.strided)
-            new = jnp.where(kept, new, rectangles.read(rectangle, data, self.corner))
-        return rectangles.written(rectangle, data, new, self.corner)
+            new = jnp.where(strided_slices.window(self._laid_out(mask), strided), new, self._old(data))
+        return rectangles.written(window.rectangle, data, new, self.starts)
 
     def combined(self, data: jax.Array, op: str, values: jax.Array, mask: jax.Array | None) -> jax.Array:
         """The data after an atomic operation has put all values for an element together with it, in any order.
 
-        The window has a rectangle.
+        There are no other elements in the window.
         """
-        window, rectangle = self.window, self.window.rectangle
-        assert rectangle is not None
+        window, data = self.window, self._apart(data)
         within = "add" if op == "sub" else op
         neutral = collectives.identity(within, data.dtype)
         taking_part = values if mask is None else jnp.where(mask, values, neutral)
         reduced = lax.reduce(self._laid_out(taking_part), neutral, collectives.COMBINE[within], window.repeated)
         total = strided_slices.window(reduced, window.strided)
-        old = rectangles.read(rectangle, data, self.corner)
+        old = self._old(data)
         new = ordered_atomics.COMBINE[op](old, total)
         if within == "add":
             new = jnp.where(total == 0, old, new)  # -0.0 stays as it is where there is nothing to add
-        return rectangles.written(rectangle, data, new, self.corner)
+        return rectangles.written(window.rectangle, data, new, self.starts)
 
     def fits(self, elements: int, travel: int = 0) -> jax.Array:
-        """Whether the window stays within a memory of so many elements when it travels so far."""
-        axis = self.window.axis
-        assert axis is not None
-        start = self.starts[axis]
-        last = elements - self.window.sizes[axis] - max(travel, 0)
+        """Whether the window stays on a line of so many elements when it travels so far."""
+        start = self.starts[self._axis]
+        last = elements - self.window.rectangle.sizes[self._axis] - max(travel, 0)
         return (start >= max(-travel, 0)) & (start <= last)
+
+    def _apart(self, data: jax.Array) -> jax.Array:
+        """The data as the window is written to them."""
+        return fusion_barriers.apart(data) if self.window.apart else data
+
+    def _old(self, data: jax.Array) -> jax.Array:
+        """`[*extents]` what the window has."""
+        return rectangles.read(self.window.rectangle, data, self.starts).reshape(self.window.strided.extents)
 
     def _laid_out(self, values: jax.Array) -> jax.Array:
         """`[G or 1, n or 1]` values along the window's axes."""
-        rows, axes = self.window.rows, self.window.axes
-        return jnp.broadcast_to(values, (rows, math.prod(axes) // rows)).reshape(axes)
+        each = jnp.broadcast_to(values, (self.window.groups, self.window.elements))
+        return each.reshape(self.window.strided.sizes)
 
 
-def placed(window: StridedWindow, buffer: Buffer, address: Located, chunk: EmittedChunk) -> PlacedWindow:
+def placed(window: Window, buffer: Buffer, address: Located, chunk: EmittedChunk) -> PlacedWindow:
     """The window of a reference where that lies.
 
     Args:
@@ -134,18 +132,17 @@ def placed(window: StridedWindow, buffer: Buffer, address: Located, chunk: Emitt
       buffer, address: the memory and the elements.
       chunk: the work-groups.
     """
-    starts = _starts(window, buffer, address, chunk)
-    return PlacedWindow(window, starts, rectangles.starts(window.rectangle, starts) if window.rectangle else ())
+    return PlacedWindow(window, starts(window.start, len(window.rectangle.shape), buffer, address, chunk))
 
 
-def _starts(window: StridedWindow, buffer: Buffer, address: Located, chunk: EmittedChunk) -> Starts:
-    """Where a window begins in the buffer's data."""
-    if window.moving is None:
-        return positions.starts(buffer, address, window.further, chunk)
-    known, (further,) = address.known, window.further
+def starts(start: Start, rank: int, buffer: Buffer, address: Located, chunk: EmittedChunk) -> Starts:
+    """Where a rectangle of so many dimensions begins in a buffer's data."""
+    if start.axis is None:
+        return positions.starts(buffer, address, start.further, chunk)
+    known, (further,) = address.known, start.further
     assert known.form is not None
-    start = positions.start(known.form, address.base, known.dtype, chunk, further)
+    first = positions.start(known.form, address.base, known.dtype, chunk, further)
     if buffer.origin is not None:
-        start = lax.sub(start, buffer.origin_element(start.dtype))
-    zero = start.dtype.type(0)
-    return tuple(start if axis == window.moving else zero for axis in range(len(window.sizes)))
+        first = lax.sub(first, buffer.origin_element(first.dtype))
+    places, zero = rectangles.in_rows(start, first), first.dtype.type(0)
+    return (*[zero] * start.axis, *places, *[zero] * (rank - start.axis - len(places)))

@@ -72,14 +72,13 @@ def of_elements(operand: Emitted, elements: Elements, chunk: EmittedChunk) -> ja
         if parts.others is not None and elements == layout.elements.beside:
             return parts.others
         if not layout.whole:
-            assert np.isin(elements.chosen, layout.elements.chosen).all()
-            return columns(parts.chosen, np.searchsorted(layout.elements.chosen, elements.chosen))
+            return columns(parts.chosen, elements.among(layout.elements))
     array = operand.array(chunk)
     array = array if operand.known.varying else array[None]
     if not operand.shape:
         return array.reshape(-1, 1)
     array = jnp.broadcast_to(array, (array.shape[0], *elements.shape)).reshape(array.shape[0], -1)
-    return array if elements.all else columns(array, elements.chosen)
+    return array if elements.all else columns(array, elements)
 
 
 def lanes(reference: Reference, mask: Emitted | None, masks: Sequence[jax.Array | None], chunk: EmittedChunk) -> Lanes:
@@ -256,12 +255,8 @@ def places(buffer: Buffer, index: jax.Array, where: Lanes, chunk: EmittedChunk) 
     return index * index.dtype.type(chunk.count * items) + (groups * index.dtype.type(items) + item)
 
 
-def columns(array: jax.Array, chosen: np.ndarray) -> jax.Array:
-    """`[G or 1, n]`: some elements of a `[G or 1, *shape]` array, by their flat positions in its rows."""
-    found = sliced(array, chosen)
-    return array.reshape(array.shape[0], -1)[:, chosen] if found is None else found
-
-
-def sliced(array: jax.Array, chosen: np.ndarray) -> jax.Array | None:
-    """The same, if they are a slice of the array or of its rows laid flat; else None."""
-    return strided_slices.sliced(array, chosen, 1, chosen.shape) if len(chosen) else None
+def columns(array: jax.Array, elements: Elements) -> jax.Array:
+    """`[G or 1, n]`: some elements of `[G or 1, all elements]` rows."""
+    if elements.cut is None:
+        return array[:, elements.chosen]
+    return strided_slices.sliced(array, elements.cut, 1, (elements.count,))

@@ -11,41 +11,34 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.planning.boundary_windows import BoundaryRectangle
-from xeemu.planning.row_views import Rectangle, RowsRectangle
+from xeemu.planning.windows import Edge, Rectangle, Start
 
 Starts = tuple[jax.Array, ...]
 """Where something begins along each axis of an array, when the program runs."""
 
 
-def starts(rectangle: Rectangle, first: Starts) -> Starts:
-    """Where a rectangle begins in the data seen in its shape, from where that is in the array."""
-    if not isinstance(rectangle, RowsRectangle):
-        return first
-    (rest,) = first
-    places, unit = [], rectangle.unit
-    for row in rectangle.rows:
+def in_rows(start: Start, first: jax.Array) -> Starts:
+    """Where in rows of rows a place on a line lies, which is where some window starts."""
+    places, rest = [], first
+    for row in start.rows:
         places.append(lax.div(rest, rest.dtype.type(row)))
-        known = unit % row == 0
-        rest = rest.dtype.type(rectangle.offset % row) if known else lax.rem(rest, rest.dtype.type(row))
+        known = start.unit % row == 0
+        rest = rest.dtype.type(start.offset % row) if known else lax.rem(rest, rest.dtype.type(row))
     return (*places, rest)
 
 
 def read(rectangle: Rectangle, data: jax.Array, starts: Starts) -> jax.Array:
-    """`[*values]`: the elements of a rectangle, from where it begins in the data seen in its shape."""
-    if isinstance(rectangle, BoundaryRectangle):
-        return _AtBoundary(rectangle, starts).read(data)
-    return _inside(rectangle, data, starts)
+    """`[*sizes]`: the elements of a rectangle, from where it begins in the data seen in its shape."""
+    return _inside(rectangle, data, starts) if rectangle.edge is None else _AtBoundary(rectangle, starts).read(data)
 
 
 def _inside(rectangle: Rectangle, data: jax.Array, starts: Starts) -> jax.Array:
-    seen = data.reshape(rectangle.shape)
-    return lax.dynamic_slice(seen, starts, rectangle.sizes, allow_negative_indices=False).reshape(rectangle.values)
+    return lax.dynamic_slice(data.reshape(rectangle.shape), starts, rectangle.sizes, allow_negative_indices=False)
 
 
 def written(rectangle: Rectangle, data: jax.Array, values: jax.Array, starts: Starts) -> jax.Array:
     """The data with other values in a rectangle, as far as it lies in its memory."""
-    if isinstance(rectangle, BoundaryRectangle):
+    if rectangle.edge is not None:
         return _AtBoundary(rectangle, starts).written(data, values)
     update = lax.dynamic_update_slice if rectangle.sliced else _scattered
     return update(data.reshape(rectangle.shape), values.reshape(rectangle.sizes), starts).reshape(data.shape)
@@ -69,12 +62,18 @@ class _AtBoundary:
       starts: where it begins in the data seen in its shape.
     """
 
-    rectangle: BoundaryRectangle
+    rectangle: Rectangle
     starts: Starts
 
+    @property
+    def edge(self) -> Edge:
+        """How it may reach beyond."""
+        assert self.rectangle.edge is not None
+        return self.rectangle.edge
+
     def read(self, data: jax.Array) -> jax.Array:
-        """`[*values]`"""
-        if not self.rectangle.branches:
+        """`[*sizes]`"""
+        if not self.edge.branches:
             return self._read_padded(data)
         return self.where_it_lies(lambda d: _inside(self.rectangle, d, self.starts), self._read_at_edge, data)
 
@@ -102,21 +101,20 @@ class _AtBoundary:
         return functools.reduce(operator.and_, (_between(1 - size, start, n - 1) for start, size, n in each))
 
     def _read_at_edge(self, data: jax.Array) -> jax.Array:
-        rectangle = self.rectangle
-        last = [f + n for f, n in zip(rectangle.first, rectangle.sizes, strict=True)]
-        return lax.slice(self.around(data), rectangle.first, last).reshape(rectangle.values)
+        last = [f + n for f, n in zip(self.edge.first, self.rectangle.sizes, strict=True)]
+        return lax.slice(self.around(data), self.edge.first, last)
 
     def _read_padded(self, data: jax.Array) -> jax.Array:
         rectangle = self.rectangle
         held = lax.dynamic_slice(data.reshape(rectangle.shape), self._within(), rectangle.held)
-        padded = lax.pad(held, rectangle.missing.astype(data.dtype), [(*margins, 0) for margins in rectangle.margins])
-        each = zip(self.starts, self._within(), rectangle.margins, strict=True)
+        padded = lax.pad(held, self.edge.missing.astype(data.dtype), [(*margins, 0) for margins in self.edge.margins])
+        each = zip(self.starts, self._within(), self.edge.margins, strict=True)
         places = [start - within + start.dtype.type(below) for start, within, (below, _) in each]
-        return lax.dynamic_slice(padded, places, rectangle.sizes).reshape(rectangle.values)
+        return lax.dynamic_slice(padded, places, rectangle.sizes)
 
     def _held_at_edge(self, data: jax.Array, values: jax.Array) -> jax.Array:
         """What lies in the memory at `_within`, with other values in the rectangle."""
-        around = lax.dynamic_update_slice(self._around(data), values, self.rectangle.first)
+        around = lax.dynamic_update_slice(self._around(data), values, self.edge.first)
         return lax.dynamic_slice(around, self._places(), self.rectangle.held)
 
     def _around(self, data: jax.Array) -> jax.Array:
@@ -126,9 +124,9 @@ class _AtBoundary:
 
     def _blank(self, dtype: np.dtype) -> jax.Array:
         rectangle = self.rectangle
-        each = zip(rectangle.sizes, rectangle.held, rectangle.margins, strict=True)
+        each = zip(rectangle.sizes, rectangle.held, self.edge.margins, strict=True)
         sizes = [above + max(n, held + below) for n, held, (below, above) in each]
-        return jnp.full(sizes, rectangle.missing, dtype)
+        return jnp.full(sizes, self.edge.missing, dtype)
 
     def _within(self) -> Starts:
         """The starts of the one that is closest to the rectangle and reaches beyond nothing."""
@@ -137,7 +135,7 @@ class _AtBoundary:
 
     def _places(self) -> Starts:
         """Its starts among the rectangle and the margins."""
-        each = zip(self.starts, self._within(), self.rectangle.margins, strict=True)
+        each = zip(self.starts, self._within(), self.edge.margins, strict=True)
         return tuple(within - start + start.dtype.type(above) for start, within, (_, above) in each)
 
 

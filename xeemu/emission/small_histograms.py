@@ -15,7 +15,7 @@ from jax import lax
 from xeemu.emission import iteration_blocks
 from xeemu.emission.buffers import Buffer, Update
 from xeemu.knowledge import forms
-from xeemu.planning import unrolling
+from xeemu.planning import strip_lengths
 from xeemu.planning.access_plans import Few
 
 # Counts have eight bits for a while.
@@ -71,7 +71,7 @@ def _counts(chosen: list[jax.Array], size: int, dtype: np.dtype, most: int) -> j
         return end, counts + more.astype(dtype)
 
     zeros = jnp.int32(0), jnp.zeros((size, columns), dtype)
-    iterations = unrolling.evenly(rows, _COUNTED // len(each))
+    iterations = strip_lengths.evenly(rows, _COUNTED // len(each))
     counts: jax.Array = iteration_blocks.run(block, rows, iterations, zeros)[1]
     return counts
 

@@ -5,6 +5,7 @@ elements it leaves in are touched. Nothing here is traced: an address is the sam
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Sequence
 
@@ -16,6 +17,7 @@ from xeemu.knowledge import forms, intervals, strided_patterns
 from xeemu.knowledge.analysis import Facts, Known
 from xeemu.knowledge.forms import Form
 from xeemu.knowledge.intervals import Interval
+from xeemu.knowledge.strided_patterns import Cut
 
 _INT32_LIMIT = 2**31
 
@@ -63,6 +65,22 @@ class Elements:
     def only(self, kept: np.ndarray) -> "Elements":
         """Some of the elements, by their numbers."""
         return Elements(self.shape, self.chosen[kept])
+
+    def among(self, others: "Elements") -> "Elements":
+        """The same by their numbers among others, which have all of them."""
+        assert np.isin(self.chosen, others.chosen).all()
+        return Elements((others.count,), np.searchsorted(others.chosen, self.chosen))
+
+    @functools.cached_property
+    def cut(self) -> Cut | None:
+        """They as a slice of all elements in a row; None if they are none, and have to be looked up."""
+        return strided_patterns.cut((math.prod(self.shape),), self.chosen)
+
+    @functools.cached_property
+    def step(self) -> int | None:
+        """How far each of several lies from the one before, if that is the same everywhere; 1 of a single one."""
+        steps = set(np.diff(self.chosen).tolist()) or {1}
+        return steps.pop() if self.count and len(steps) == 1 else None
 
 
 def everyone(shape: tuple[int, ...]) -> Elements:

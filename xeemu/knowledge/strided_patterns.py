@@ -179,24 +179,41 @@ def joined(axes: Iterable[StridedAxis]) -> list[StridedAxis]:
     return rows
 
 
-def is_sliced(shape: Sequence[int], chosen: np.ndarray) -> bool:
-    """Whether elements of an array of a shape, by their flat positions, are a slice of it or of what is laid flat."""
-    if not len(chosen):
-        return False
-    strided = of_pattern(chosen)
-    return in_box(shape, chosen) is not None or (strided is not None and strided.apart)
+@dataclasses.dataclass(frozen=True)
+class Cut:
+    """Some elements of an array, which it has at constant places, as a slice of it.
 
-
-def in_box(shape: Sequence[int], chosen: np.ndarray) -> tuple[StridedPattern, tuple[slice, ...]] | None:
-    """The box of an array of a shape that holds elements, by their flat positions, and no others; or None.
-
-    Returns:
-      The pattern of the elements in the box, and where the box lies along each axis.
+    Attributes:
+      shape: in which the array is seen: its own, or laid flat.
+      box: where the slice lies along each axis.
+      strided: the elements in the slice.
     """
+
+    shape: tuple[int, ...]
+    box: tuple[slice, ...]
+    strided: StridedPattern
+
+
+def cut(shape: Sequence[int], chosen: np.ndarray) -> Cut | None:
+    """Elements of an array of a shape, by their flat positions, as a slice of it or of what is laid flat; or None."""
+    if not len(chosen):
+        return None
+    if (found := in_box(shape, chosen)) is not None:
+        return found
+    strided = of_pattern(chosen)
+    if strided is None or not strided.apart:
+        return None
+    first = int(chosen[0]) + strided.least
+    return Cut((math.prod(shape),), (slice(first, first + strided.span),), strided)
+
+
+def in_box(shape: Sequence[int], chosen: np.ndarray) -> Cut | None:
+    """The box of an array of a shape that holds elements, by their flat positions, and no others; or None."""
     places = np.stack(np.unravel_index(chosen, tuple(shape)), axis=1) if len(shape) else chosen[:, None]
     components = of_places(places)
     strided = of_box(components) if components else None
     if components is None or strided is None:
         return None
     first = [int(place) + component.least for place, component in zip(places[0], components, strict=True)]
-    return strided, tuple(slice(n, n + component.span) for n, component in zip(first, components, strict=True))
+    box = tuple(slice(n, n + component.span) for n, component in zip(first, components, strict=True))
+    return Cut(tuple(shape), box, strided)

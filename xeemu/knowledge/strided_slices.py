@@ -3,6 +3,7 @@
 These fuse with what uses them, where a gather looks up each element.
 """
 
+import math
 from collections.abc import Sequence
 
 import jax
@@ -10,33 +11,43 @@ import numpy as np
 from jax import lax
 
 from xeemu.knowledge import strided_patterns
-from xeemu.knowledge.strided_patterns import StridedPattern
+from xeemu.knowledge.strided_patterns import Cut, StridedPattern
 
 
-def sliced(array: jax.Array, chosen: np.ndarray, lead: int, shape: Sequence[int]) -> jax.Array | None:
-    """Elements of an array by their flat positions, if they are a slice of it or of it laid flat; else None.
+def sliced(array: jax.Array, cut: Cut, lead: int, shape: Sequence[int]) -> jax.Array:
+    """Elements that are a slice of an array, or of it laid flat.
 
     Args:
       array: `[*lead, ...]`.
-      chosen: `[n]` positions in what is behind the first axes.
+      cut: the elements in what is behind the first axes.
       lead: how many axes come before.
-      shape: of n elements.
+      shape: of the elements.
 
     Returns:
       `[*lead, *shape]`.
     """
     before = array.shape[:lead]
-    if (box := strided_patterns.in_box(array.shape[lead:], chosen)) is not None:
-        strided, ranges = box
-        first, last = [0] * lead + [r.start for r in ranges], [*before, *(r.stop for r in ranges)]
-        window = array if tuple(last) == array.shape and not any(first) else lax.slice(array, first, last)
-        return arranged(window.reshape(*before, *strided.extents), strided).reshape(*before, *shape)
-    line = strided_patterns.of_pattern(chosen)
-    if line is None or not line.apart:
-        return None
-    start = int(chosen[0]) + line.least
-    window = array.reshape(*before, -1)[..., start : start + line.span]
-    return elements(window, line).reshape(*before, *shape)
+    first, last = [0] * lead + [r.start for r in cut.box], [*before, *(r.stop for r in cut.box)]
+    seen = array.reshape(*before, *cut.shape)
+    window = seen if tuple(last) == seen.shape and not any(first) else lax.slice(seen, first, last)
+    return of_rectangle(window, cut.strided, lead).reshape(*before, *shape)
+
+
+def of_rectangle(
+    values: jax.Array, strided: StridedPattern, lead: int, sizes: Sequence[int] | None = None
+) -> jax.Array:
+    """`[*lead, *sizes]` elements of a strided pattern that is apart, from a rectangle that has them.
+
+    Args:
+      values: `[*lead, ...]`: as many as there are different elements, or all on a line from the least to the greatest.
+      strided: the addresses.
+      lead: how many axes come before.
+      sizes: see `arranged`.
+    """
+    before, rest = values.shape[:lead], values.shape[lead:]
+    if math.prod(rest) == strided.distinct:
+        return arranged(values.reshape(*before, *strided.extents), strided, sizes)
+    return elements(values.reshape(*before, -1), strided, sizes)
 
 
 def elements(window: jax.Array, strided: StridedPattern, sizes: Sequence[int] | None = None) -> jax.Array:

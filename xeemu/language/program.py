@@ -163,23 +163,12 @@ def _trace(
 
     with jax.enable_x64(wide):
         closed = _traced(run, [_widened(a, wide) for a in arguments], kernel, geometry.local_range, raised)
-    if any(isinstance(array, jax.core.Tracer) for array in importing.taken(closed)):
-        raise source.kernel_error(
-            f"kernel {kernel.name} uses a value of a surrounding jit, vmap or grad; pass it to the launch by position",
-            definition,
-        )
-    body = importing.imported(closed)
-    _check_known(body)
+    body = _imported(closed, kernel, definition)
     memories = tuple(
         Allocation(name, "global", a.shape, np.dtype(a.dtype), definition) if a.shape else None
         for a, name in zip(arguments, kernel.parameters, strict=True)
     )
-    usage = linearity.check(body, memories, definition)
-    waiting.check(body, memories)
-    separation.check_divergent(body, geometry)
-    if geometry.plain:
-        separation.check(body, geometry)
-    verifier.verify(body, lambda op: str(source.of_op(op)))
+    usage = _checked(body, memories, geometry, definition)
     outputs = tuple(_argument(memories, a, definition) for a in usage.outputs)
     return Program(
         kernel,
@@ -194,6 +183,39 @@ def _trace(
         wide,
         bool(group._asked),
     )
+
+
+def _imported(closed: Any, kernel: Kernel, definition: source.Site) -> Region:
+    """The program that JAX has traced.
+
+    Raises:
+      KernelError: it uses what JAX knows only later, or has an operation that is not in the table.
+    """
+    if any(isinstance(array, jax.core.Tracer) for array in importing.taken(closed)):
+        raise source.kernel_error(
+            f"kernel {kernel.name} uses a value of a surrounding jit, vmap or grad; pass it to the launch by position",
+            definition,
+        )
+    body = importing.imported(closed)
+    _check_known(body)
+    return body
+
+
+def _checked(
+    body: Region, memories: Sequence[Allocation | None], geometry: Geometry, definition: source.Site
+) -> linearity.Usage:
+    """What a program does with its memories, once it is checked.
+
+    Raises:
+      KernelError: it does what no kernel may, whatever the data.
+    """
+    usage = linearity.check(body, memories, definition)
+    waiting.check(body, memories)
+    separation.check_divergent(body, geometry)
+    if geometry.plain:
+        separation.check(body, geometry)
+    verifier.verify(body, lambda op: str(source.of_op(op)))
+    return usage
 
 
 def _check_known(body: Region) -> None:

@@ -311,7 +311,7 @@ class Prepared:
 
         def emit(*arguments: jax.Array) -> list[jax.Array]:
             results = self.emit(*arguments)
-            return [*results[:-1], iteration_limits.at_hand(results[-1])] if far else results
+            return [*results[:-1], iteration_limits.in_host_memory(results[-1])] if far else results
 
         return compiling.compiled(emit, self.compiler_options, donated)
 

@@ -100,15 +100,17 @@ def padded(x: jax.Array, chosen: Lanes, fill: jax.Array) -> jax.Array:
 
 def is_sliced(chosen: Lanes) -> bool:
     """Whether elements are a slice of an array of the shape, or of it laid flat."""
-    return chosen.chosen is None or strided_patterns.is_sliced(chosen.shape, np.asarray(chosen.chosen))
+    return chosen.chosen is None or strided_patterns.cut(chosen.shape, np.asarray(chosen.chosen)) is not None
 
 
 def _sliced(x: jax.Array, places: np.ndarray, shape: tuple[int, ...]) -> jax.Array | None:
     """Elements of an array by their flat positions, as a slice of it or of it laid flat; None if they are none."""
-    box = strided_patterns.in_box(x.shape, places)
-    if box is not None and _repeats(np.arange(x.size).reshape(x.shape)[box[1]], places, shape):
-        return jnp.broadcast_to(x[box[1]], shape)
-    return strided_slices.sliced(x, places, 0, shape)
+    cut = strided_patterns.cut(x.shape, places)
+    if cut is None:
+        return None
+    if cut.shape == x.shape and _repeats(np.arange(x.size).reshape(x.shape)[cut.box], places, shape):
+        return jnp.broadcast_to(x[cut.box], shape)
+    return strided_slices.sliced(x, cut, 0, shape)
 
 
 def _repeats(box: np.ndarray, places: np.ndarray, shape: tuple[int, ...]) -> bool:

@@ -12,15 +12,12 @@ import numpy as np
 from xeemu.ir import ops
 from xeemu.language.memory import poison
 from xeemu.planning import boundary_windows, strided_windows
-from xeemu.planning.access_constraints import LoadConstraint
-from xeemu.planning.boundary_windows import BoundaryRectangle
 from xeemu.planning.chunk import Chunk
 from xeemu.planning.references import Reference
 from xeemu.planning.stencil_loads import StencilLoad
 from xeemu.planning.storage import Storage
-from xeemu.planning.strided_windows import StridedWindow
+from xeemu.planning.windows import Rectangle, Window
 
-_UNCONSTRAINED = LoadConstraint()
 _SCATTERED = ("add", "min", "max", "sub")
 """Operations of atomic updates whose old values nobody asks for that a scatter does."""
 
@@ -120,12 +117,12 @@ class StencilWindow:
       around: the larger one.
     """
 
-    window: StridedWindow
+    window: Window
     neighbour: StencilLoad
-    around: BoundaryRectangle
+    around: Rectangle
 
 
-Load = Missing | StridedWindow | StencilWindow | Gather
+Load = Missing | Window | StencilWindow | Gather
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -136,17 +133,24 @@ class Store:
       by: how its elements are.
     """
 
-    by: Empty | StridedWindow | Scatter
+    by: Empty | Window | Scatter
+
+    @property
+    def overwrites(self) -> bool:
+        """Whether it stores to all of the memory if no mask of the control flow leaves work-items out."""
+        return isinstance(self.by, Window) and self.by.whole
 
 
-Atomic = Empty | StridedWindow | ScatteredUpdate | InOrder
+Atomic = Empty | Window | ScatteredUpdate | InOrder
 
 
 def of_load(
     reference: Reference,
     chunk: Chunk,
     missing: np.ndarray | None = None,
-    constraint: LoadConstraint = _UNCONSTRAINED,
+    gathered: bool = False,
+    in_line: bool = False,
+    neighbour: StencilLoad | None = None,
 ) -> Load:
     """How a load is carried out.
 
@@ -154,37 +158,36 @@ def of_load(
       reference: its elements.
       chunk: the work-groups.
       missing: what elements out of bounds read as; poison if that is None.
-      constraint: what other operations demand of it.
+      gathered: whether it has to be a gather.
+      in_line: whether a window is read along a line of the memory (see `Iteration`).
+      neighbour: the load as one of several that are read at once, if it is (see `stencil_loads`).
     """
     dtype = reference.storage.dtype
     missing = poison(dtype) if missing is None else missing.astype(dtype)
     if reference.is_empty:
         return Missing(missing)
     gather = Gather(_run(reference, chunk), missing)
-    if constraint.gathered:
+    if gathered:
         return gather
     if (window := _window(reference, chunk, missing)) is not None:
-        stencil = _stencil(window, constraint.neighbour, reference.storage, chunk)
-        return stencil or dataclasses.replace(window, in_line=constraint.in_line)
+        stencil = _stencil(window, neighbour, reference.storage, chunk)
+        return stencil or (window.line if in_line else None) or window.as_read
     return gather
 
 
-def _stencil(
-    window: StridedWindow, neighbour: StencilLoad | None, storage: Storage, chunk: Chunk
-) -> StencilWindow | None:
+def _stencil(window: Window, neighbour: StencilLoad | None, storage: Storage, chunk: Chunk) -> StencilWindow | None:
     """A window as one of those of several loads, if it is worth it to read them at once."""
-    edged = window.rectangle
-    if neighbour is None or not isinstance(edged, BoundaryRectangle):
+    if neighbour is None or window.rectangle.edge is None:
         return None
-    around = boundary_windows.around(edged, neighbour, storage, chunk)
+    around = boundary_windows.around(window.rectangle, neighbour, storage, chunk)
     return None if around is None else StencilWindow(window, neighbour, around)
 
 
-def _window(reference: Reference, chunk: Chunk, missing: np.ndarray) -> StridedWindow | None:
+def _window(reference: Reference, chunk: Chunk, missing: np.ndarray) -> Window | None:
     """The window of a reference, within bounds or a box that may reach beyond its memory; None if it has none."""
     if reference.address.proved:
         return strided_windows.of_reference(reference, chunk)
-    return strided_windows.box(reference, boundary_windows.of_reference(reference, chunk, missing), chunk)
+    return boundary_windows.of_reference(reference, chunk, missing)
 
 
 def _run(reference: Reference, chunk: Chunk) -> int:
@@ -204,7 +207,7 @@ def of_store(reference: Reference, chunk: Chunk) -> Store:
     return Store(_stored_window(reference, chunk) or Scatter(reference.always))
 
 
-def _stored_window(reference: Reference, chunk: Chunk) -> StridedWindow | None:
+def _stored_window(reference: Reference, chunk: Chunk) -> Window | None:
     """The window that a store fills, if it does."""
     if not (reference.address.proved or chunk.target.skips_branches):
         return None
@@ -242,7 +245,7 @@ def of_fetch(reference: Reference, chunk: Chunk, op: str) -> Empty | InOrder:
     return Empty() if reference.is_empty else InOrder(in_order)
 
 
-def _combined_window(reference: Reference, op: str, chunk: Chunk) -> StridedWindow | None:
+def _combined_window(reference: Reference, op: str, chunk: Chunk) -> Window | None:
     """The window that an atomic update goes through, in any order, if it does.
 
     Private memory is updated where some place is not known (see `passes/fuse_updates.py`), and a scatter does that.
@@ -250,7 +253,7 @@ def _combined_window(reference: Reference, op: str, chunk: Chunk) -> StridedWind
     if reference.storage.space == "private" or op not in ops.COMBINING or not reference.address.proved:
         return None
     window = strided_windows.of_reference(reference, chunk)
-    return None if window is None or window.rectangle is None else window
+    return window if window is not None and window.dense else None
 
 
 def _few(reference: Reference, op: str, number: int | None, chunk: Chunk) -> Few | None:

@@ -13,14 +13,15 @@ from xeemu.knowledge import analysis, runtime_values
 from xeemu.knowledge.access_tree import Key
 from xeemu.knowledge.analysis import Facts, Known
 from xeemu.planning import (
-    access_constraints,
     branch_plans,
+    hazards,
+    iterations,
     layout_assignment,
     loop_plans,
     row_shapes,
+    stencil_loads,
     while_plans,
 )
-from xeemu.planning.access_constraints import AccessConstraints
 from xeemu.planning.branch_plans import BranchPlan, Divergent
 from xeemu.planning.chunk import Chunk
 from xeemu.planning.iterations import Iteration
@@ -43,12 +44,14 @@ class BodyPlan:
       layouts: how each value is held; memories, and what it is given as an array, by item.
       operations: by number how each operation is carried out; those of the language that leave no choice are missing.
       spared: for each result that nothing needs, unless somebody asks, the number of the operation it is of.
+      overwritten: the memories in it that an update has overwritten (see `UpdatePlan`).
     """
 
     facts: Facts
     layouts: Mapping[Value, Layout]
     operations: Mapping[int, "Plan"]
     spared: Mapping[Value, int]
+    overwritten: Collection[Value]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -178,6 +181,7 @@ class _Planner:
         masked: bool,
         iteration: Iteration | None = None,
         loaded: Collection[int] = (),
+        overwritten: Collection[Value] = (),
     ) -> BodyPlan:
         """The plan of a (sub)program.
 
@@ -187,27 +191,57 @@ class _Planner:
           masked: whether masks of the control flow or of the global range leave work-items out.
           iteration: the one of a loop's block that it is, if it is one.
           loaded: see `MemoryOperations`.
+          overwritten: of the memories that it takes those that an update has overwritten (see `UpdatePlan`).
         """
-        watched = self.observation.watched
-        constraints = access_constraints.of_body(facts, watched, iteration)
-        memory = MemoryOperations(facts, self.chunk, self.storages, constraints, masked, loaded)
+        memory = MemoryOperations(
+            facts,
+            self.chunk,
+            self.storages,
+            masked,
+            hazards.of_body(facts),
+            stencil_loads.of_body(facts) if iteration is None and not self.observation.watched else {},
+            iteration or iterations.ALONE,
+            loaded,
+        )
         assignment = self._assignment(facts, taken, iteration is not None and iteration.at_once)
-        return self._planned(memory, assignment, range(len(facts.body.ops)))
+        return self._planned(memory, assignment, range(len(facts.body.ops)), overwritten)
 
     def part(self, facts: Facts, taken: Sequence[Layout], values: Sequence[Value]) -> BodyPlan:
         """The plan of what some values of a (sub)program need, for all groups."""
-        memory = MemoryOperations(facts, self.chunk, self.storages, AccessConstraints(), False)
+        memory = MemoryOperations(facts, self.chunk, self.storages, False)
         return self._planned(memory, self._assignment(facts, taken, False), facts.body.needed(values))
 
     def _assignment(self, facts: Facts, taken: Sequence[Layout], at_once: bool) -> Assignment:
         return layout_assignment.of_body(facts, tuple(taken), dataclasses.replace(self.setting, at_once=at_once))
 
-    def _planned(self, memory: MemoryOperations, assignment: Assignment, numbers: Iterable[int]) -> BodyPlan:
+    def _planned(
+        self,
+        memory: MemoryOperations,
+        assignment: Assignment,
+        numbers: Iterable[int],
+        overwritten: Collection[Value] = (),
+    ) -> BodyPlan:
         """The plan of some operations of a (sub)program."""
-        each = _Operations(self, memory, assignment)
-        found = ((number, each.plan(number)) for number in numbers)
-        plans = {number: plan for number, plan in found if plan is not None}
-        return BodyPlan(memory.facts, assignment.layouts, plans, assignment.spared)
+        each, plans, whole = _Operations(self, memory, assignment), dict[int, Plan](), set(overwritten)
+        for number in numbers:
+            if (plan := each.plan(number, whole)) is not None:
+                plans[number] = plan
+            whole.update(_overwritten(memory.facts, memory.facts.body.ops[number], plan, whole))
+        return BodyPlan(memory.facts, assignment.layouts, plans, assignment.spared, whole)
+
+
+def _overwritten(facts: Facts, op: Op, plan: Plan | None, before: Collection[Value]) -> Sequence[Value]:
+    """The results of an operation that are memories which an update has overwritten, it or one before it."""
+    if op.name in ops.ORDERING:
+        memories = (v for v in op.operands if facts.value(v).space)
+        return [result for result, memory in zip(op.results, memories, strict=True) if memory in before]
+    match plan:
+        case UpdatePlan(overwrites=overwrites, leaves=leaves):
+            return op.results[-1:] if overwrites or (leaves and op.operands[0] in before) else ()
+        case CallPlan(body):
+            outputs = zip(op.results, body.facts.body.outputs, strict=True)
+            return [result for result, output in outputs if output in body.overwritten]
+    return []
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -229,19 +263,26 @@ class _Operations:
         """What is known of the (sub)program."""
         return self.memory.facts
 
-    def plan(self, number: int) -> Plan | None:
-        """How an operation is carried out; None if there is no choice."""
+    def plan(self, number: int, overwritten: Collection[Value]) -> Plan | None:
+        """How an operation is carried out; None if there is no choice.
+
+        Args:
+          number: of the operation.
+          overwritten: the memories before it that an update has overwritten (see `UpdatePlan`).
+        """
         op = self.facts.body.ops[number]
         if op.name in ops.ACCESSES:
-            return self.memory.access(number)
+            return self.memory.access(number, overwritten)
         if op.name in ops.LANGUAGE:
             return self._of_language(op)
         match control.of(op):
             case Call():
                 (inner,) = self.facts.inner[number]
-                return CallPlan(self._inner(inner, op.operands, self.memory.masked))
+                pairs = zip(inner.body.inputs, op.operands, strict=True)
+                given = {*overwritten, *(v for v, operand in pairs if operand in overwritten)}
+                return CallPlan(self._inner(inner, op.operands, self.memory.masked, given))
             case Cond():
-                return self._choice(number, op)
+                return self._choice(number, op, overwritten)
             case Scan() as scan:
                 return self._counted(number, op, scan)
             case While() as loop:
@@ -260,22 +301,25 @@ class _Operations:
     def _layouts(self, values: Sequence[Value]) -> list[Layout]:
         return [self.assignment.of(value) for value in values]
 
-    def _inner(self, inner: Facts, given: Sequence[Value], masked: bool) -> BodyPlan:
+    def _inner(
+        self, inner: Facts, given: Sequence[Value], masked: bool, overwritten: Collection[Value] = ()
+    ) -> BodyPlan:
         """The plan of a body that sees values around it, and is given such."""
-        return self.planner.body(inner, self._layouts([*inner.body.seen, *given]), masked)
+        taken = self._layouts([*inner.body.seen, *given])
+        return self.planner.body(inner, taken, masked, overwritten=overwritten)
 
-    def _choice(self, number: int, op: Op) -> ChoicePlan:
+    def _choice(self, number: int, op: Op, overwritten: Collection[Value]) -> ChoicePlan:
         chunk, inner = self.planner.chunk, self.facts.inner[number]
         by = branch_plans.of_choice(op, self.facts, self.planner.observation.watched, chunk.target)
         taken = [by.number] if isinstance(by, branch_plans.Known) else range(len(inner))
         masked = self.memory.masked or isinstance(by, Divergent)
-        return ChoicePlan(by, {k: self._inner(inner[k], (), masked) for k in taken})
+        return ChoicePlan(by, {k: self._inner(inner[k], (), masked, overwritten) for k in taken})
 
     def _while(self, number: int, op: Op, loop: While) -> WhileLoopPlan:
         predicate, inner = self.facts.inner[number]
         observation = self.planner.observation
-        limit, unrolling = observation.limits.get((self.facts, number)), self.planner.chunk.target.unrolling
-        by = while_plans.of_loop(WhileLoop(loop, predicate, observation.watched, limit, unrolling))
+        limit, strips = observation.limits.get((self.facts, number)), self.planner.chunk.target.strips
+        by = while_plans.of_loop(WhileLoop(loop, predicate, observation.watched, limit, strips))
         masked = self.memory.masked or (isinstance(by, BottomTested) and by.divergent)
         # What a loop carries is held as what it gives.
         return WhileLoopPlan(by, *(self._inner(each, op.results, masked) for each in (predicate, inner)))

@@ -1,84 +1,55 @@
 """Boundary windows: references that go along each dimension of a memory by axes of their own, as rectangles of it.
 
 The tiles of a matrix are such rectangles whatever its width, and so are the neighbours of all its elements, some of
-which do not exist: a rectangle may reach a little beyond its memory. What lies there reads as poison, say, and is not
-written.
+which do not exist.
 """
 
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from xeemu.knowledge import strided_patterns
-from xeemu.knowledge.addressing import Component
 from xeemu.knowledge.intervals import Interval
 from xeemu.knowledge.strided_patterns import StridedAxis, StridedPattern
 from xeemu.planning.chunk import Chunk
 from xeemu.planning.references import Reference
-from xeemu.planning.row_views import Rectangle
 from xeemu.planning.stencil_loads import StencilLoad
 from xeemu.planning.storage import Storage
+from xeemu.planning.windows import Edge, Margins, Rectangle, Start, Window
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class BoundaryRectangle(Rectangle):
-    """A rectangle that may reach beyond its memory.
-
-    Attributes:
-      margins: along each dimension how far it does at most, below and above.
-      missing: what lies beyond the memory reads as.
-      branches: whether branches pay.
-    """
-
-    margins: tuple[tuple[int, int], ...]
-    missing: Any
-    branches: bool
-
-    @property
-    def first(self) -> tuple[int, ...]:
-        """Where it begins among itself and the margins."""
-        return tuple(above for _, above in self.margins)
-
-    @property
-    def held(self) -> tuple[int, ...]:
-        """The sizes of a rectangle that is as large, but not larger than the memory."""
-        return tuple(map(min, self.sizes, self.shape))
-
-
-Box = tuple[StridedPattern, Rectangle, tuple[int, ...]]
-"""The elements of a reference within a rectangle, that, and how much further it begins than the first element."""
-
-
-def inside(reference: Reference, chunk: Chunk) -> Box | None:
-    """The rectangle of a reference to global memory that is within bounds; None if it has none."""
-    found = _box(reference, chunk)
-    if found is None:
+def inside(reference: Reference, chunk: Chunk) -> Window | None:
+    """The window of a reference to global memory that is within bounds; None if it has none."""
+    axes = _axes(reference, chunk) if _may_be(reference) else None
+    strided = strided_patterns.of_box(axes) if axes else None
+    if axes is None or strided is None:
         return None
-    strided, sizes, further = found
-    return strided, Rectangle(sizes, reference.storage.held_shape, strided.extents, True), further
+    elements = reference.elements
+    strided = strided.split(elements.shape) if elements.all else strided
+    rectangle = Rectangle(reference.storage.held_shape, tuple(component.span for component in axes))
+    start = Start(tuple(component.least for component in axes))
+    return Window(start, rectangle, strided, chunk.count if reference.varying else 1)
 
 
-def of_reference(reference: Reference, chunk: Chunk, missing: Any) -> Box | None:
-    """The rectangle of a reference to global memory that may be out of bounds; None if it has none.
+def of_reference(reference: Reference, chunk: Chunk, missing: np.ndarray) -> Window | None:
+    """The window of a reference to global memory that may be out of bounds; None if it has none.
 
     Args:
       reference: the elements.
       chunk: the work-groups.
       missing: what elements out of bounds read as.
     """
-    found = _box(reference, chunk)
+    found = inside(reference, chunk)
     if found is None:
         return None
-    strided, sizes, further = found
     bounds = [component.interval for component in reference.address.components]
-    margins = _margins(bounds, reference.storage.shape, sizes)
+    margins = _margins(bounds, reference.storage.shape, found.rectangle.sizes)
     if margins is None:
         return None
-    branches, shape = chunk.target.skips_branches, reference.storage.held_shape
-    return strided, BoundaryRectangle(sizes, shape, strided.extents, True, margins, missing, branches), further
+    edge = Edge(margins, missing, chunk.target.skips_branches)
+    return dataclasses.replace(found, rectangle=dataclasses.replace(found.rectangle, edge=edge))
 
 
 def _may_be(reference: Reference) -> bool:
@@ -91,20 +62,9 @@ def _may_be(reference: Reference) -> bool:
     return bool(address.components and reference.elements.count and address.exact)
 
 
-def _box(reference: Reference, chunk: Chunk) -> tuple[StridedPattern, tuple[int, ...], tuple[int, ...]] | None:
-    """The elements of a reference in a rectangle, its sizes, and how much further it begins; None if it has none."""
-    axes = _axes(reference, chunk) if _may_be(reference) else None
-    strided = strided_patterns.of_box(axes) if axes else None
-    if axes is None or strided is None:
-        return None
-    elements = reference.elements
-    strided = strided.split(elements.shape) if elements.all else strided
-    return strided, tuple(component.span for component in axes), tuple(axis.least for axis in axes)
-
-
 def _axes(reference: Reference, chunk: Chunk) -> list[StridedPattern] | None:
     """The strided pattern of each component of an index, along axes that they have in common."""
-    components: Sequence[Component] = reference.address.components
+    components = reference.address.components
     lanes = strided_patterns.of_places(np.stack([c.form.pattern for c in components], axis=1))
     groups = chunk.block() if reference.varying else ()
     if lanes is None or groups is None:
@@ -113,34 +73,30 @@ def _axes(reference: Reference, chunk: Chunk) -> list[StridedPattern] | None:
     return [StridedPattern((*own, *strided.axes)) for own, strided in zip(steps, lanes, strict=True)]
 
 
-def around(
-    edged: BoundaryRectangle, neighbour: StencilLoad, storage: Storage, chunk: Chunk
-) -> BoundaryRectangle | None:
-    """A rectangle around one and its neighbours; None if it is not worth it.
+def around(part: Rectangle, neighbour: StencilLoad, storage: Storage, chunk: Chunk) -> Rectangle | None:
+    """A rectangle around one that may reach beyond its memory and its neighbours; None if it is not worth it.
 
     Args:
-      edged: the one.
+      part: the one.
       neighbour: as one of several loads.
       storage: of the memory.
       chunk: the work-groups.
     """
     # The neighbours are those along each dimension of the memory, of which a division may have joined some.
-    target = chunk.target
-    if not target.gathers_one_by_one or storage.unit is not None or len(edged.sizes) != len(neighbour.spread):
+    target, edge = chunk.target, part.edge
+    if not target.gathers_one_by_one or storage.unit is not None or len(part.sizes) != len(neighbour.spread):
         return None
     if chunk.count == chunk.geometry.groups and neighbour.count <= target.windows.fewest_neighbours:
         return None
-    sizes = tuple(n + further for n, further in zip(edged.sizes, neighbour.spread, strict=True))
+    sizes = tuple(n + further for n, further in zip(part.sizes, neighbour.spread, strict=True))
     margins = _margins(neighbour.bounds, storage.shape, sizes)
     widest = min(target.windows.widest_around, neighbour.count)
-    if margins is None or math.prod(sizes) > widest * math.prod(edged.sizes):
+    if edge is None or margins is None or math.prod(sizes) > widest * math.prod(part.sizes):
         return None
-    return dataclasses.replace(edged, sizes=sizes, values=sizes, margins=margins)
+    return dataclasses.replace(part, sizes=sizes, edge=dataclasses.replace(edge, margins=margins))
 
 
-def _margins(
-    bounds: Sequence[Interval | None], shape: Sequence[int], sizes: Sequence[int]
-) -> tuple[tuple[int, int], ...] | None:
+def _margins(bounds: Sequence[Interval | None], shape: Sequence[int], sizes: Sequence[int]) -> Margins | None:
     """How far an index within some bounds goes beyond each dimension of a memory, below and above.
 
     None if that is not known, or if it is more than a rectangle of such sizes has.

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from xeemu.ir import ops
 from xeemu.ir.program import Op, Region, Value
 from xeemu.planning.loop_accesses import CountedLoop, MovingAccess
-from xeemu.planning.strided_windows import StridedWindow
+from xeemu.planning.windows import Window
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +63,7 @@ def _is_spread(op: Op, move: int | None) -> bool:
     return combines and not op.attributes["fetch"] and move is not None
 
 
-def window(access: MovingAccess, iterations: int) -> StridedWindow | None:
+def window(access: MovingAccess, iterations: int) -> Window | None:
     """The window in which updates of so many iterations are made; None if there is none, or if their order counts."""
     operation, first, chunk = ops.operation(access.op), access.reference, access.chunk
     if not access.proved:
@@ -72,7 +72,7 @@ def window(access: MovingAccess, iterations: int) -> StridedWindow | None:
     if operation != "store" and (operation not in ops.COMBINING or rounds):
         return None
     found = access.window(iterations)
-    if found is None or found.rectangle is None:
+    if found is None or not found.dense:
         return None
     if operation != "store":
         return found

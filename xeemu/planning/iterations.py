@@ -25,3 +25,7 @@ class Iteration:
     in_line: frozenset[int] = frozenset()
     deferred: frozenset[int] = frozenset()
     scattered: frozenset[int] = frozenset()
+
+
+ALONE = Iteration(at_once=False)
+"""One that is emitted for itself, or no iteration at all."""

@@ -17,7 +17,7 @@ from xeemu.planning import hazards, strided_windows
 from xeemu.planning.chunk import Chunk
 from xeemu.planning.references import Reference
 from xeemu.planning.storage import Storage
-from xeemu.planning.strided_windows import StridedWindow
+from xeemu.planning.windows import Window
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -105,7 +105,7 @@ class MovingAccess:
     chunk: Chunk
 
     @functools.cached_property
-    def first(self) -> StridedWindow | None:
+    def first(self) -> Window | None:
         """The window of the first iteration."""
         return strided_windows.of_reference(self.reference, self.chunk)
 
@@ -129,13 +129,13 @@ class MovingAccess:
         """So many iterations, as an axis of addresses."""
         return StridedAxis(iterations, self.move)
 
-    def window(self, iterations: int) -> StridedWindow | None:
+    def window(self, iterations: int) -> Window | None:
         """The window of so many iterations."""
         if self.reference.is_empty:
             return None
         return strided_windows.of_reference(self.reference, self.chunk, self.along(iterations))
 
-    def filled(self, iterations: int) -> StridedWindow | None:
+    def filled(self, iterations: int) -> Window | None:
         """The window that the stores of so many iterations fill, if they do."""
         window = self.window(iterations) if self.move and self.proved else None
         return window if window is not None and window.writable(self.reference.masked) else None

@@ -16,13 +16,13 @@ import math
 from collections.abc import Callable, Collection, Mapping
 
 from xeemu.ir import ops
-from xeemu.planning import independent_loops, reduction_loops, scatter_loops, unrolling
+from xeemu.planning import independent_loops, reduction_loops, scatter_loops, strip_lengths
 from xeemu.planning.independent_loops import Placed
 from xeemu.planning.iterations import Iteration
 from xeemu.planning.loop_accesses import CountedLoop, MovingAccess
 from xeemu.planning.reduction_loops import Reduced
 from xeemu.planning.scatter_loops import Scattered
-from xeemu.planning.strided_windows import StridedWindow
+from xeemu.planning.windows import Window
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,8 +46,8 @@ class Block:
       iteration: how the other accesses of each are made.
     """
 
-    loads: Mapping[int, StridedWindow]
-    updates: Mapping[int, StridedWindow]
+    loads: Mapping[int, Window]
+    updates: Mapping[int, Window]
     iteration: Iteration
 
 
@@ -74,7 +74,7 @@ class Check:
       travel: how far the window moves until the last iteration.
     """
 
-    window: StridedWindow
+    window: Window
     elements: int
     travel: int
 
@@ -130,10 +130,10 @@ LoopPlan = OneByOne | StripMined | Batched
 def of_loop(loop: CountedLoop) -> LoopPlan:
     """How a loop is carried out."""
     if loop.watched or loop.stacks:
-        return OneByOne(min(unrolling.factor(loop), loop.chunk.target.watched_iterations))
+        return OneByOne(min(strip_lengths.of_loop(loop), loop.chunk.target.watched_iterations))
     if (scattered := _scattered(loop)) is not None:
         return scattered
-    iterations = unrolling.factor(loop)
+    iterations = strip_lengths.of_loop(loop)
     if (batched := _batched(loop, streams=iterations > 1)) is not None:
         return batched
     return _strip_mined(loop, iterations) if iterations > 1 else OneByOne(1)
@@ -221,13 +221,13 @@ def _all_loaded(loop: CountedLoop, windows: Collection[int]) -> bool:
 def _unrolled(loop: CountedLoop) -> int:
     """How many blocks are emitted one after the other."""
     target = loop.chunk.target
-    return max(1, min(target.blocks.unrolled, target.unrolling.largest_block // len(loop.body.ops)))
+    return max(1, min(target.blocks.unrolled, target.strips.largest_strip // len(loop.body.ops)))
 
 
 def _placed_iterations(loop: CountedLoop) -> int:
     """Iterations of a block that updates memories in windows; 1 if blocks are not worth while."""
     most = min(_size(loop).iterations(loop.chunk.target.blocks.spread_elements, loop), loop.length)
-    return max(1, unrolling.evenly(loop.length, most))
+    return max(1, strip_lengths.evenly(loop.length, most))
 
 
 def _reduced_iterations(loop: CountedLoop) -> int:
@@ -236,7 +236,7 @@ def _reduced_iterations(loop: CountedLoop) -> int:
     if size.lanes > figures.most_lanes:
         return 1
     most = min(size.iterations(figures.reduced_elements, loop), loop.length)
-    return max(1, unrolling.evenly(loop.length, most))
+    return max(1, strip_lengths.evenly(loop.length, most))
 
 
 # --- Windows alone ---
@@ -257,8 +257,8 @@ def _strip(
     loop: CountedLoop, loads: Mapping[int, MovingAccess], iterations: int, gathered: frozenset[int] = frozenset()
 ) -> Block:
     """So many iterations, of which some loads are known to be within bounds, and some not to be."""
-    windows = ((n, access.first) for n, access in loads.items())
-    in_line = {n: window for n, window in windows if window is not None and window.axis is not None}
+    windows = ((n, access.first and access.first.line) for n, access in loads.items())
+    in_line = {n: window for n, window in windows if window is not None}
     shared = {n: window for n, window in in_line.items() if iterations > 1 and _is_shared(window, loads[n], iterations)}
     stores = {n: access for n, access in loop.moving.items() if access.op.name == ops.STORE}
     filled = {n: window for n, access in stores.items() if (window := access.filled(iterations)) is not None}
@@ -266,14 +266,13 @@ def _strip(
     return Block(shared, filled, Iteration(False, frozenset(loads), gathered, along, frozenset(filled)))
 
 
-def _is_shared(window: StridedWindow, access: MovingAccess, iterations: int) -> bool:
+def _is_shared(window: Window, access: MovingAccess, iterations: int) -> bool:
     """Whether iterations read one window for all of them, which the compiler keeps at hand.
 
     On a CPU many work-items take up to twice as long with one.
     """
-    assert window.axis is not None
     figures, reach = access.chunk.target.windows, abs(access.along(iterations).reach)
-    longest = max(figures.longest_streamed * window.sizes[window.axis], figures.short_streamed)
+    longest = max(figures.longest_streamed * window.rectangle.sizes[-1], figures.short_streamed)
     return reach <= longest and not access.chunk.many
 
 
@@ -286,11 +285,11 @@ def _loads(loop: CountedLoop) -> Mapping[int, MovingAccess]:
     return {n: access for n, access in found if access.op.name == ops.LOAD and not access.reference.is_empty}
 
 
-def _loaded(loop: CountedLoop, iterations: int, some: Collection[int] | None = None) -> Mapping[int, StridedWindow]:
+def _loaded(loop: CountedLoop, iterations: int, some: Collection[int] | None = None) -> Mapping[int, Window]:
     """For loads that move, or some of them, the windows of so many iterations, if they are or may be within bounds."""
     chosen = {n: a for n, a in _loads(loop).items() if a.move and a.first is not None and (some is None or n in some)}
     windows = {n: access.window(iterations) for n, access in chosen.items() if access.proved or access.checkable}
-    return {n: window for n, window in windows.items() if window is not None}
+    return {n: window.as_read for n, window in windows.items() if window is not None}
 
 
 def _versions(loop: CountedLoop, doubted: Mapping[int, MovingAccess], inside: Version, beyond: Version) -> Versions:
@@ -303,8 +302,9 @@ def _versions(loop: CountedLoop, doubted: Mapping[int, MovingAccess], inside: Ve
 
 
 def _check(access: MovingAccess, length: int) -> Check:
-    assert access.first is not None
-    return Check(access.first, access.reference.storage.held_elements, access.move * (length - 1))
+    window = access.first and access.first.line
+    assert window is not None
+    return Check(window, access.reference.storage.held_elements, access.move * (length - 1))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,12 +6,15 @@ from collections.abc import Collection, Mapping
 from xeemu.ir import ops
 from xeemu.ir.program import Value
 from xeemu.knowledge.analysis import Facts, Known
-from xeemu.planning import access_plans
-from xeemu.planning.access_constraints import AccessConstraints
-from xeemu.planning.access_plans import Atomic, Empty, InOrder, Load, Store
+from xeemu.planning import access_plans, hazards, iterations
+from xeemu.planning.access_plans import Atomic, Empty, InOrder, Load, ScatteredUpdate, Store
 from xeemu.planning.chunk import Chunk
+from xeemu.planning.hazards import Hazards
+from xeemu.planning.iterations import Iteration
 from xeemu.planning.references import Reference
+from xeemu.planning.stencil_loads import StencilLoad
 from xeemu.planning.storage import Storage
+from xeemu.planning.windows import Window
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,6 +53,9 @@ class LoadPlan:
     trusted: bool
 
 
+Update = Store | Atomic | Fetch | Deferred
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class UpdatePlan:
     """How a store, or an atomic operation that is no load, is carried out.
@@ -58,13 +64,21 @@ class UpdatePlan:
       reference: its elements, but for masks of the control flow.
       by: how they are updated.
       waits: values that are computed before (see `hazards`).
-      viewed: whether XLA may take the memory for another array, in another shape (see `Buffer.viewed`).
+      overwrites: whether it stores to all of the memory, so that XLA may take what it stores for the memory.
     """
 
     reference: Reference
-    by: Store | Atomic | Fetch | Deferred
+    by: Update
     waits: tuple[Value, ...]
-    viewed: bool
+    overwrites: bool
+
+    @property
+    def leaves(self) -> bool:
+        """Whether the memory's array stays as it is: nothing is updated, or later."""
+        match self.by:
+            case Deferred() | Empty() | Store(by=Empty()) | Fetch(by=Empty()) | ScatteredUpdate(waits=True):
+                return True
+        return False
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -75,45 +89,54 @@ class MemoryOperations:
       facts: what is known of it.
       chunk: the work-groups.
       storages: how memories are held.
-      constraints: what operations demand of each other.
       masked: whether masks of the control flow or of the global range leave work-items out.
+      hazards: between them.
+      neighbours: by number the loads that are read at once with others.
+      iteration: the one of a loop's block that it is.
       loaded: the numbers of loads of which a window holds what all iterations of a block load.
     """
 
     facts: Facts
     chunk: Chunk
     storages: Mapping[Known, Storage]
-    constraints: AccessConstraints
     masked: bool
+    hazards: Hazards = hazards.NONE
+    neighbours: Mapping[int, StencilLoad] = dataclasses.field(default_factory=dict)
+    iteration: Iteration = iterations.ALONE
     loaded: Collection[int] = ()
 
-    def access(self, number: int) -> LoadPlan | UpdatePlan:
-        """How an access is carried out, by its number."""
-        op, constraints = self.facts.body.ops[number], self.constraints
+    def access(self, number: int, overwritten: Collection[Value] = ()) -> LoadPlan | UpdatePlan:
+        """How an access is carried out, by its number; `overwritten` are the memories that an update overwrites."""
+        op = self.facts.body.ops[number]
         storage = self.storages[self.facts.values[op.operands[0]]]
         reference = Reference.of_op(op, storage, self.facts)
         if not ops.changes(op):
-            return LoadPlan(reference, self._load(number, reference), number in constraints.iteration.trusted)
+            return LoadPlan(reference, self._load(number, reference), number in self.iteration.trusted)
         # XLA leaves axes of length 1 out, and what is looked up it sees laid flat: in two shapes either way.
         shapes = 1 in storage.array or storage.space == "local"
-        viewed = number in constraints.hazards.entangled and shapes
-        return UpdatePlan(reference, self._update(number, reference), constraints.hazards.waits.get(number, ()), viewed)
+        apart = op.operands[0] in overwritten or (shapes and number in self.hazards.entangled)
+        by, waits = self._update(number, reference), self.hazards.waits.get(number, ())
+        overwrites = isinstance(by, Store) and by.overwrites and not (reference.masked or self.masked)
+        return UpdatePlan(reference, _apart(by) if apart else by, waits, overwrites)
 
     def _load(self, number: int, reference: Reference) -> Load | LoadOfBlock:
         if number in self.loaded:
             return LoadOfBlock()
         op, what = self.facts.body.ops[number], self.facts.body.ops[number].attributes["access"]
         other = ops.other(op) if what.bounded else None
-        reference = self.constraints.on(reference, number)
-        constraint = self.constraints.of_load(number, reference.address.proved)
-        return access_plans.of_load(reference, self.chunk, None if other is None else other.array, constraint)
+        reference, iteration = self._constrained(reference, number), self.iteration
+        # Iterations that are emitted at once would take both branches.
+        doubted = iteration.at_once and not reference.address.proved
+        gathered = number in self.hazards.gathered or number in iteration.gathered or doubted
+        missing, in_line = None if other is None else other.array, number in iteration.in_line
+        return access_plans.of_load(reference, self.chunk, missing, gathered, in_line, self.neighbours.get(number))
 
-    def _update(self, number: int, reference: Reference) -> Store | Atomic | Fetch | Deferred:
-        op, iteration = self.facts.body.ops[number], self.constraints.iteration
+    def _update(self, number: int, reference: Reference) -> Update:
+        op, iteration = self.facts.body.ops[number], self.iteration
         if number in iteration.deferred:
             return Deferred()
         chunk = self.chunk.storing(self.facts.values[op.operands[0]])
-        reference = self.constraints.on(reference, number, self.masked)
+        reference = self._constrained(dataclasses.replace(reference, masked=reference.masked or self.masked), number)
         operation = ops.operation(op)
         if operation == "store":
             return access_plans.of_store(reference, chunk)
@@ -123,3 +146,19 @@ class MemoryOperations:
             return Fetch(access_plans.of_fetch(reference, chunk, operation))
         added = self.facts.value(op.operands[1 + op.attributes["access"].rank]).only
         return access_plans.of_atomic(reference, chunk, operation, added, number in iteration.scattered)
+
+    def _constrained(self, reference: Reference, number: int) -> Reference:
+        """A reference of that number as others leave it.
+
+        Where an update lies that waits for loads is known only when they are; a loop may have found what is in bounds.
+        """
+        address = reference.address.based() if number in self.hazards.waits else reference.address
+        address = address.trusted() if number in self.iteration.trusted else address
+        return dataclasses.replace(reference, address=address)
+
+
+def _apart(by: Update) -> Update:
+    """How an update is carried out of a memory that XLA may take for another array."""
+    if isinstance(by, Store):
+        return dataclasses.replace(by, by=dataclasses.replace(by.by, apart=True)) if isinstance(by.by, Window) else by
+    return dataclasses.replace(by, apart=True) if isinstance(by, Window) else by

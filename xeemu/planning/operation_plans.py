@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Set
 
 from xeemu.ir import ops
-from xeemu.ir.program import Op, Value
+from xeemu.ir.program import Constant, Op, Value
 from xeemu.ir.table import Kind
 from xeemu.knowledge.analysis import Facts
 from xeemu.planning import invariant_divisions
@@ -31,10 +31,10 @@ class Exact:
     """A binding of an operation that XLA might carry out in another way (see `emission/exactness.py`).
 
     Attributes:
-      known: of each operand, whether XLA may know it: it is alike for all groups, and no runtime value.
+      hidden: of the operands of a sum, difference or product the number of the one that XLA must not see.
     """
 
-    known: tuple[bool, ...]
+    hidden: int
 
 
 Binding = AsItIs | Unsigned | Multiplied | Exact
@@ -141,21 +141,20 @@ def _binding(op: Op, facts: Facts, multiplies: bool, of_run: Set[Value]) -> Bind
         return Multiplied()
     each = [facts.value(a) for a in op.operands]
     known = tuple(not k.varying and a not in of_run for k, a in zip(each, op.operands, strict=True))
-    if may_be_inexact(op, known):
-        return Exact(known)
+    if (exact := exactly(op, known)) is not None:
+        return exact
     natural = op.name in ("div", "rem") and all(k.interval is not None and k.interval[0] >= 0 for k in each)
     return Unsigned() if natural else AsItIs()
 
 
-def may_be_inexact(op: Op, known: tuple[bool, ...]) -> bool:
-    """Whether XLA might carry out an operation on floats in another way.
+def exactly(op: Op, known: tuple[bool, ...]) -> Exact | None:
+    """How an operation on floats is bound that XLA might carry out in another way; None if it does not.
 
     Args:
       op: the operation.
-      known: of each operand, whether XLA may know it.
+      known: of each operand, whether XLA may know it: it is alike for all groups, and no runtime value.
     """
     if op.name not in ("div", "integer_pow", "add", "sub", "mul") or op.results[0].dtype.kind in "iub":
-        return False
-    if op.name == "integer_pow":
-        return bool(op.attributes["y"] < 0)
-    return op.name == "div" or any(known)
+        return None
+    may_differ = op.attributes["y"] < 0 if op.name == "integer_pow" else op.name == "div" or any(known)
+    return Exact(0 if isinstance(op.operands[0], Constant) or not known[-1] else 1) if may_differ else None

@@ -1,4 +1,4 @@
-"""Row shapes: the shapes in which all stores see the global memories that a kernel only stores to (see `row_views`).
+"""Row shapes: the shapes in which all stores see the global memories that a kernel only stores to (see `windows`).
 
 XLA copies a memory that it sees in several shapes, so that they have to agree.
 """
@@ -13,7 +13,6 @@ from xeemu.knowledge.analysis import Facts, Known
 from xeemu.planning import strided_windows
 from xeemu.planning.chunk import Chunk
 from xeemu.planning.references import Reference
-from xeemu.planning.row_views import RowsRectangle
 from xeemu.planning.storage import Storage
 
 
@@ -50,8 +49,9 @@ def _rows_of_store(op: Op, facts: Facts, chunk: Chunk, storage: Storage) -> tupl
     if reference.masked or reference.is_empty or not reference.address.proved:
         return None
     window = strided_windows.of_reference(reference, chunk)
-    rows = window.rectangle if window and (storage.alone or not window.strided.dense) else None
-    return rows.shape if isinstance(rows, RowsRectangle) else None
+    if window is None or not window.start.rows or not (storage.alone or not window.strided.dense):
+        return None
+    return window.rectangle.shape
 
 
 def _only_stored(facts: Facts) -> dict[Known, list[Op]]:

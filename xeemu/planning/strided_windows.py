@@ -1,100 +1,19 @@
 """Strided windows: which references to a memory have their elements, a strided pattern, in one window of it."""
 
-import dataclasses
 import itertools
 import math
-import operator
+from collections.abc import Sequence
 
 from xeemu.knowledge import strided_patterns
 from xeemu.knowledge.forms import Form
 from xeemu.knowledge.strided_patterns import StridedAxis, StridedPattern
-from xeemu.planning import boundary_windows, row_views
-from xeemu.planning.boundary_windows import Box
+from xeemu.planning import boundary_windows
 from xeemu.planning.chunk import Chunk
-from xeemu.planning.layouts import Sharing
 from xeemu.planning.references import Reference
-from xeemu.planning.row_views import Rectangle
-from xeemu.planning.storage import Storage
+from xeemu.planning.windows import Rectangle, Start, Window
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class StridedWindow:
-    """The window of an array that has the elements of a reference, but for where it begins.
-
-    Attributes:
-      further: how much further it begins than the first element of the first group: along each dimension of the memory,
-        or by one number along its only axis that begins elsewhere than at 0.
-      sizes: of the window in the array, or of a box in the memory's shape.
-      moving: the array's axis along which it begins elsewhere than at 0; None if the window is a box.
-      axis: the array's axis along which the elements of a group lie; None if the window is a box.
-      rows: groups that have elements of their own; 1 if all share them.
-      before: axes of groups that the window has itself.
-      strided: the elements in the rest of it, of all rows if it has no axes of groups.
-      rectangle: the elements as they are read and written; None if there are others between them.
-      in_line: whether a line of the memory is read along itself, as others of it are.
-    """
-
-    further: tuple[int, ...]
-    sizes: tuple[int, ...]
-    moving: int | None
-    axis: int | None
-    rows: int
-    before: tuple[int, ...]
-    strided: StridedPattern
-    rectangle: Rectangle | None
-    in_line: bool = False
-
-    @property
-    def by_line(self) -> bool:
-        """Whether it is read along a line of the memory, and not as its rectangle."""
-        if self.rectangle is None:
-            return True
-        # Every n-th element of a line is read faster as such than as a column of rows.
-        apart = len(self.strided.runs) == 1 and self.strided.runs[0].stride > 1
-        return self.axis is not None and (self.in_line or apart)
-
-    @property
-    def whole(self) -> bool:
-        """Whether it can be written as a whole, and is all that there is."""
-        return self.rectangle is not None and self.rectangle.sizes == self.rectangle.shape and not self.repeated
-
-    def writable(self, masked: bool) -> bool:
-        """Whether it can be written, under a mask if there is one."""
-        return self.rectangle is not None and not (masked and self.repeated)
-
-    def may_fit(self, elements: int, travel: int = 0) -> bool:
-        """Whether it lies within a memory of so many elements from some start on, and all the way as it travels."""
-        return self.axis is not None and self.sizes[self.axis] + abs(travel) <= elements
-
-    @property
-    def axes_of_groups(self) -> int:
-        """How many of the pattern's axes are axes of groups."""
-        reached = list(itertools.accumulate(self.strided.sizes, operator.mul, initial=1))
-        return 0 if self.before or self.rows not in reached else reached.index(self.rows)
-
-    @property
-    def sharing(self) -> Sharing | None:
-        """Which groups share elements: those along an axis on which nothing changes."""
-        axes = self.strided.axes[: self.axes_of_groups]
-        return Sharing.of([axis.size for axis in axes], [bool(axis.stride) for axis in axes])
-
-    @property
-    def axes(self) -> tuple[int, ...]:
-        """The sizes of all its axes, those of groups and those of a group's elements."""
-        return (*self.before, *self.strided.sizes)
-
-    @property
-    def elements(self) -> int:
-        """Of a group that has its own."""
-        return math.prod(self.axes) // self.rows
-
-    @property
-    def repeated(self) -> tuple[int, ...]:
-        """The axes along which elements are the same."""
-        return tuple(len(self.before) + k for k, axis in enumerate(self.strided.axes) if not axis.stride)
-
-
-def of_reference(reference: Reference, chunk: Chunk, iterations: StridedAxis | None = None) -> StridedWindow | None:
+def of_reference(reference: Reference, chunk: Chunk, iterations: StridedAxis | None = None) -> Window | None:
     """The window of a reference, if its elements form a strided pattern in one.
 
     On a line of the memory it may reach out of bounds if the address may; else it is a box that does not.
@@ -105,21 +24,12 @@ def of_reference(reference: Reference, chunk: Chunk, iterations: StridedAxis | N
       iterations: iterations of a loop, of which it is the first one's, and all are meant.
     """
     found = _line(reference, chunk, iterations)
-    if (found is not None and found.rectangle is not None) or iterations is not None or not reference.address.proved:
+    if (found is not None and found.dense) or iterations is not None or not reference.address.proved:
         return found
-    return box(reference, boundary_windows.inside(reference, chunk), chunk) or found
+    return boundary_windows.inside(reference, chunk) or found
 
 
-def box(reference: Reference, found: Box | None, chunk: Chunk) -> StridedWindow | None:
-    """The window of a reference that is a box, see `boundary_windows`; None for None."""
-    if found is None:
-        return None
-    strided, rectangle, further = found
-    rows = chunk.count if reference.varying else 1
-    return StridedWindow(further, rectangle.sizes, None, None, rows, (), strided, rectangle)
-
-
-def may_be_checked(reference: Reference, window: StridedWindow, chunk: Chunk) -> bool:
+def may_be_checked(reference: Reference, window: Window, chunk: Chunk) -> bool:
     """Whether the program itself may find that a window is within bounds.
 
     Only where a branch costs less than a gather.
@@ -129,9 +39,9 @@ def may_be_checked(reference: Reference, window: StridedWindow, chunk: Chunk) ->
     return chunk.target.skips_branches and flat and reference.address.exact and window.may_fit(storage.held_elements)
 
 
-def _line(reference: Reference, chunk: Chunk, iterations: StridedAxis | None) -> StridedWindow | None:
+def _line(reference: Reference, chunk: Chunk, iterations: StridedAxis | None) -> Window | None:
     """The window of a reference, if its elements lie on a line of the memory."""
-    storage, form, varying = reference.storage, reference.address.form, reference.varying
+    storage, form = reference.storage, reference.address.form
     if form is None or not reference.elements.count:
         return None
     if storage.space == "private":
@@ -139,15 +49,18 @@ def _line(reference: Reference, chunk: Chunk, iterations: StridedAxis | None) ->
     strided = _strided(reference, form, chunk, iterations)
     if strided is None:
         return None
-    outer = () if storage.space == "global" else (chunk.count,)
-    data = (storage.held_elements,) if storage.space == "global" else storage.array
-    rectangle = _rows(form, storage, strided, chunk) or row_views.flat(strided, data, outer)
+    if storage.space == "global":
+        found = _rows(reference, form, strided, chunk)
+        start, whole = Start((strided.least,), 0), Rectangle((storage.held_elements,), (strided.span,))
+        found = found or Window(start, whole, strided, chunk.count if reference.varying else 1)
+    else:
+        start, whole = Start((strided.least,), 1), Rectangle(storage.array, (chunk.count, strided.span))
+        of_groups = StridedPattern((StridedAxis(chunk.count, strided.span), *strided.axes))
+        found = Window(start, whole, of_groups, chunk.count)
     # One that is written has no others: putting those between the elements back takes longer than a scatter, and XLA
     # copies the memory for it.
-    if rectangle is None and strided.span > chunk.target.windows.widest * strided.distinct:
-        return None
-    axis, rows = len(outer), chunk.count if outer or varying else 1
-    return StridedWindow((strided.least,), (*outer, strided.span), axis, axis, rows, outer, strided, rectangle)
+    too_wide = not found.dense and strided.span > chunk.target.windows.widest * strided.distinct
+    return None if too_wide else found
 
 
 def _strided(reference: Reference, form: Form, chunk: Chunk, iterations: StridedAxis | None) -> StridedPattern | None:
@@ -165,18 +78,52 @@ def _strided(reference: Reference, form: Form, chunk: Chunk, iterations: Strided
     return strided if strided.apart else None
 
 
-def _rows(form: Form, storage: Storage, strided: StridedPattern, chunk: Chunk) -> Rectangle | None:
-    """The rectangle of rows of rows, where compilers profit from it."""
+def _rows(reference: Reference, form: Form, strided: StridedPattern, chunk: Chunk) -> Window | None:
+    """The window in rows of rows of a global memory, where compilers profit from it."""
+    storage = reference.storage
     if not chunk.target.gathers_one_by_one or (not storage.alone and storage.rows is None) or form.based:
         return None
-    offset = int(form.pattern[0]) + strided.least
     # The places of the first group of a chunk differ from its pattern by multiples of this.
     unit = math.gcd(chunk.unit(form), 0 if storage.unit is None else storage.unit * storage.row)
-    found = row_views.of_rows(strided, offset, unit, storage.held_elements, storage.alone)
-    return found if storage.alone or found is None or found.shape == storage.rows else None
+    found = in_rows(strided, int(form.pattern[0]) + strided.least, unit, storage.held_elements, storage.alone)
+    if found is None or not (storage.alone or found[1].shape == storage.rows):
+        return None
+    return Window(*found, strided, chunk.count if reference.varying else 1)
 
 
-def _private(reference: Reference, chunk: Chunk, iterations: StridedAxis) -> StridedWindow | None:
+def in_rows(
+    strided: StridedPattern, offset: int, unit: int, length: int, sliced: bool
+) -> tuple[Start, Rectangle] | None:
+    """The rectangle of a strided pattern that is apart in a memory of one axis, seen as rows of rows; or None.
+
+    Args:
+      strided: the elements.
+      offset, unit: where the least of them is (see `Start`).
+      length: of the memory.
+      sliced: see `Rectangle`.
+    """
+    rows = tuple(row for k in strided.moving if (row := abs(strided.axes[k].stride)) > 1)
+    if not rows or not _fit(strided, offset, unit, length, rows):
+        return None
+    shape = (length // rows[0], *(a // b for a, b in itertools.pairwise((*rows, 1))))
+    sizes = (*strided.extents, 1)[: len(shape)]
+    return Start((strided.least,), 0, rows, offset, unit), Rectangle(shape, sizes, None, sliced)
+
+
+def _fit(strided: StridedPattern, offset: int, unit: int, length: int, rows: Sequence[int]) -> bool:
+    """Whether the memory consists of the rows, those of the shorter ones, and no row is left."""
+    nested = all(not a % b for a, b in itertools.pairwise((length, *rows)))
+    reaches = [abs(strided.axes[k].reach) for k in strided.moving]
+    return nested and all(_within(row, offset, unit, 1 + sum(reaches[n + 1 :])) for n, row in enumerate(rows))
+
+
+def _within(row: int, offset: int, unit: int, span: int) -> bool:
+    """Whether so many elements lie in one of the rows that a memory is cut into, wherever they may begin."""
+    step = math.gcd(unit, row)
+    return offset % step + span <= step
+
+
+def _private(reference: Reference, chunk: Chunk, iterations: StridedAxis) -> Window | None:
     """All work-items access the same element, each its own copy, and the next one in the next of some iterations."""
     form, elements = reference.address.form, reference.elements
     one_each = elements.all and len(elements.shape) == len(chunk.geometry.local_range)
@@ -186,10 +133,7 @@ def _private(reference: Reference, chunk: Chunk, iterations: StridedAxis) -> Str
         return None
     copies = chunk.count * elements.count
     along = StridedAxis(iterations.size, iterations.stride * copies)
-    several = iterations.size > 1
     by_iterations = (StridedAxis(chunk.count, elements.count), along, StridedAxis(elements.count, 1))
-    axes = by_iterations if several else (StridedAxis(copies, 1),)
-    strided, sizes = StridedPattern(axes), (iterations.size, copies)
-    rectangle = Rectangle(sizes, (reference.storage.elements, copies), strided.extents, True)
-    further = (min(iterations.reach, 0),)
-    return StridedWindow(further, sizes, 0, 0 if several else 1, chunk.count, (), strided, rectangle)
+    strided = StridedPattern(by_iterations if iterations.size > 1 else (StridedAxis(copies, 1),))
+    whole = Rectangle((reference.storage.elements, copies), (iterations.size, copies))
+    return Window(Start((min(iterations.reach, 0),), 0), whole, strided, chunk.count)

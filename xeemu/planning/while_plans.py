@@ -5,7 +5,7 @@ What decides: which groups of a chunk leave the loop when, who watches, and how 
 
 import dataclasses
 
-from xeemu.devices.target import Unrolling
+from xeemu.devices.target import Strips
 from xeemu.ir.control import While
 from xeemu.ir.program import Region
 from xeemu.knowledge.analysis import Facts
@@ -20,14 +20,14 @@ class WhileLoop:
       predicate: what is known of its predicate.
       watched: whether somebody is told of what it does.
       limit: the most iterations that it may have; None if they are not counted.
-      unrolling: what pays on the host.
+      strips: what pays on the host.
     """
 
     loop: While
     predicate: Facts
     watched: bool
     limit: int | None
-    unrolling: Unrolling
+    strips: Strips
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,8 +80,8 @@ def of_loop(loop: WhileLoop) -> WhilePlan:
 
 def _untested(loop: WhileLoop) -> int:
     """How many iterations follow each other without a test, of a loop that keeps the values of groups that leave it."""
-    figures, each = loop.unrolling, [op for part in (loop.loop.predicate, loop.loop.body) for op in part.walk()]
-    short = figures.untested * len(each) <= figures.largest_block and not any(op.regions for op in each)
+    figures, each = loop.strips, [op for part in (loop.loop.predicate, loop.loop.body) for op in part.walk()]
+    short = figures.untested * len(each) <= figures.largest_strip and not any(op.regions for op in each)
     return figures.untested if short else 1
 
 

@@ -383,6 +383,6 @@ def _is_divergent_meeting(op: Op) -> bool:
 
 def _bind(op: Op, *operands: jax.Array) -> Sequence[jax.Array]:
     alike = tuple(not operand.ndim for operand in operands)
-    if operation_plans.may_be_inexact(op, alike):
-        return exactness.bound(op, operands, alike, exactness.never())
+    if (exact := operation_plans.exactly(op, alike)) is not None:
+        return exactness.bound(op, operands, exact.hidden, exactness.never())
     return evaluation.results(op, operands)

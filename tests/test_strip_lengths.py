@@ -15,7 +15,7 @@ from test_merge_updates import on_a_gpu
 import xeemu as xe
 from xeemu.ir import control, ops
 from xeemu.launching.chunking import Cut
-from xeemu.planning import loop_accesses, unrolling
+from xeemu.planning import loop_accesses, strip_lengths
 
 
 @pytest.mark.parametrize("name", [name for name in JUDGED if EXAMPLES_FOR_TESTS[name].run is None])
@@ -142,7 +142,7 @@ def test_many_work_items_on_a_cpu_take_fewer_iterations_at_a_time(turns, step, s
         want = (3 * want + x[place].astype(np.int64) * x[k]) % 2**32
     np.testing.assert_array_equal(got.view(np.uint32), want)
     products = len(re.findall(r"= mul (?:\w+ )?3:i32", str(jax.make_jaxpr(ready.emit)(*arguments))))
-    block = unrolling.evenly(turns, min(turns, 16))
+    block = strip_lengths.evenly(turns, min(turns, 16))
     found = block + turns % block
     assert found <= products <= found + 1
 

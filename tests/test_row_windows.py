@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from xeemu.emission import rectangles
 from xeemu.knowledge import strided_patterns
 from xeemu.knowledge.strided_patterns import StridedAxis, StridedPattern
-from xeemu.planning import row_views
+from xeemu.planning import strided_windows
 
 AXES = st.lists(
     st.builds(StridedAxis, st.integers(2, 4), st.sampled_from([-24, -8, -2, -1, 1, 2, 3, 4, 6, 8, 12, 24])), max_size=3
@@ -24,15 +24,14 @@ def addresses(strided):
     return pattern
 
 
-def check(rectangle, start, data, where):
-    starts = rectangles.starts(rectangle, (jnp.int32(start),))
-    np.testing.assert_array_equal(rectangles.read(rectangle, jnp.asarray(data), starts), data[where])
+def check(view, first, data, where):
+    start, rectangle = view
+    starts, data = rectangles.in_rows(start, jnp.int32(first)), jnp.asarray(data)
+    np.testing.assert_array_equal(rectangles.read(rectangle, data, starts).reshape(where.shape), data[where])
     values = -1 - np.arange(where.size, dtype=data.dtype).reshape(where.shape)
-    expected = data.copy()
+    expected = np.array(data)
     expected[where] = values
-    np.testing.assert_array_equal(
-        rectangles.written(rectangle, jnp.asarray(data), jnp.asarray(values), starts), expected
-    )
+    np.testing.assert_array_equal(rectangles.written(rectangle, data, jnp.asarray(values), starts), expected)
 
 
 @pytest.mark.thorough
@@ -44,7 +43,7 @@ def test_elements_are_those_of_numpy_at_every_start(axes, offset, unit, length):
         return
     where = addresses(strided)
     for start in range(offset, length - strided.span + 1, unit or length):
-        sliced, scattered = (row_views.of_rows(strided, offset, unit, length, how) for how in (True, False))
+        sliced, scattered = (strided_windows.in_rows(strided, offset, unit, length, how) for how in (True, False))
         assert (sliced is None) == (scattered is None)
         if sliced is None:
             return
@@ -55,24 +54,13 @@ def test_elements_are_those_of_numpy_at_every_start(axes, offset, unit, length):
 def test_rows_of_a_matrix():
     tile = strided_patterns.of_pattern(np.add.outer(np.arange(4) * 48, np.arange(16)).reshape(-1))
     step = 16  # tiles lie side by side
-    rectangle = row_views.of_rows(tile, 0, step, 10 * 48, True)
+    start, rectangle = strided_windows.in_rows(tile, 0, step, 10 * 48, True)
     assert (rectangle.shape, rectangle.sizes) == ((10, 48), (4, 16))
-    assert [int(start) for start in rectangles.starts(rectangle, (jnp.int32(3 * 48 + 2 * step),))] == [3, 32]
+    assert [int(place) for place in rectangles.in_rows(start, jnp.int32(3 * 48 + 2 * step))] == [3, 32]
 
 
 def test_none_where_a_row_may_be_left():
     tile = strided_patterns.of_pattern(np.add.outer(np.arange(4) * 48, np.arange(16)).reshape(-1))
-    assert row_views.of_rows(tile, 0, 8, 10 * 48, True) is None
-    assert row_views.of_rows(tile, 4, 16, 10 * 48, True) is None
-    assert row_views.of_rows(tile, 0, 16, 10 * 48 + 1, True) is None
-
-
-def test_a_flat_rectangle_is_dense():
-    line, strided = StridedPattern((StridedAxis(8, 1),)), StridedPattern((StridedAxis(4, 2),))
-    data = np.arange(3 * 20, dtype=np.int32).reshape(3, 20)
-    where = np.arange(3)[:, None] * 20 + 5 + np.arange(8)
-    rectangle, starts = row_views.flat(line, data.shape, (3,)), (jnp.int32(0), jnp.int32(5))
-    np.testing.assert_array_equal(rectangles.read(rectangle, jnp.asarray(data), starts), data.reshape(-1)[where])
-    after = np.asarray(rectangles.written(rectangle, jnp.asarray(data), jnp.zeros((3, 8), jnp.int32), starts))
-    np.testing.assert_array_equal(after, np.where((np.arange(20) >= 5) & (np.arange(20) < 13), 0, data))
-    assert row_views.flat(strided, data.shape, (3,)) is None
+    assert strided_windows.in_rows(tile, 0, 8, 10 * 48, True) is None
+    assert strided_windows.in_rows(tile, 4, 16, 10 * 48, True) is None
+    assert strided_windows.in_rows(tile, 0, 16, 10 * 48 + 1, True) is None

@@ -1,4 +1,4 @@
-"""Unrolling: how many iterations of a loop are emitted one after the other, as one block.
+"""Strip lengths: how many iterations of a loop are emitted one after the other, as a strip of it.
 
 A loop that only streams, loading slices and computing on them, gains: the slices of several iterations fuse into one
 pass over its accumulators (see `strip_mining`). On a CPU so does one that fills a local memory, where it stores next to
@@ -11,9 +11,9 @@ from xeemu.knowledge import addressing, analysis, strided_patterns
 from xeemu.planning.loop_accesses import CountedLoop
 
 
-def factor(loop: CountedLoop) -> int:
+def of_loop(loop: CountedLoop) -> int:
     """How many iterations of a loop to emit at a time."""
-    body, figures, chunk = loop.body, loop.chunk.target.unrolling, loop.chunk
+    body, figures, chunk = loop.body, loop.chunk.target.strips, loop.chunk
     accesses = any(e.name in (ops.LOAD, ops.STORE) for e in body.ops)
     if not (accesses or any(v.shape for v in body.inputs)) or not 0 < len(body.ops) <= figures.largest_body:
         return 1
@@ -23,7 +23,7 @@ def factor(loop: CountedLoop) -> int:
         most = figures.most_branching
     if chunk.few:
         most = min(most, figures.most_of_few)
-    most = min(most, figures.largest_block // len(body.ops), max(loop.length, 1))
+    most = min(most, figures.largest_strip // len(body.ops), max(loop.length, 1))
     iterations = evenly(loop.length, most)
     return iterations if all(_is_filled(n, loop, iterations) for n in others) else 1
 
@@ -62,8 +62,7 @@ def _is_filled(number: int, loop: CountedLoop, iterations: int) -> bool:
     used = [v for e in loop.body.ops for v in e.used if v is op.operands[0] or v is op.results[0]]
     if len(used) > 1 or op.operands[0] not in loop.body.inputs:
         return False
-    window = loop.moving[number].filled(iterations)
-    return window is not None and window.strided.dense
+    return loop.moving[number].filled(iterations) is not None
 
 
 def evenly(length: int, most: int) -> int:
