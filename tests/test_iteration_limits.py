@@ -1,6 +1,7 @@
 """Loops that do not end are given up with their line, and those that end are not counted."""
 
 import inspect
+import re
 
 import hosts
 import jax
@@ -107,6 +108,14 @@ def test_a_loop_of_just_so_many_iterations_ends(untested, monkeypatch):
     assert (xe.launch(apart, N, max_iterations=3)(*arguments) == 3).all()
     with pytest.raises(xe.KernelError, match="after 2 iterations"):
         xe.launch(apart, N, max_iterations=2)(*arguments)
+
+
+@pytest.mark.parametrize("untested", [1, 4])
+def test_iterations_that_follow_each_other_are_apart_for_the_compiler(untested, monkeypatch):
+    hosts.take(monkeypatch, "unrolling", untested=untested)
+    arguments = (jax.ShapeDtypeStruct((n,), np.int32) for n in (1, 128))
+    (loop,) = re.findall(r"stablehlo.while.*", xe.launch(apart, N).lower(*arguments).as_text(), re.DOTALL)
+    assert loop.count("stablehlo.optimization_barrier") == (untested if untested > 1 else 0)
 
 
 @pytest.mark.parametrize("untested", [2, 3, 4])

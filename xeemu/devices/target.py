@@ -30,8 +30,9 @@ class Strips:
         as long, and compile an eighth longer); a GPU waits for its kernels then rather than for what they compute.
       untested: iterations of a loop of few operations that groups leave at different times, before the host looks if
         any goes on (H200: with 1 rows of a sparse matrix take 1.8 times as long, those of OpenCL C 2.3, steps of
-        integers 2.7, rows of 3 elements 1.4; with 8 they take 0.9, 0.9, 0.7 and 1.5 of the time, and twice as long to
-        compile; a CPU looks in passing).
+        integers 2.7, rows of 3 elements 1.4; with 8 they take 0.7, 1.1, 0.8 and 0.9 of the time, and their first call
+        1.4 to 1.7; as a loop inside the loop they take as long as with 1; fused with each other, 0.9, 1.3, 0.9 and 1.0,
+        and their first call 1.3 to 1.7; a CPU looks in passing).
       largest_body: operations of a body that is emitted more than once (2-core EPYC: with 8 a convolution takes 1.4
         times as long; without a limit none of 20 examples and common kernels changes).
       largest_strip: operations of all iterations together (2-core EPYC: with 768 a loop of 20 operations takes 1.15
