@@ -44,8 +44,8 @@ _MOST_EFFORT = 1 << 24
 """Of the run in lockstep, see `interleaving.Launch.run`; work-items that go on together take a microsecond each."""
 _EFFORT_OF_OTHERS = 1 << 18
 """Of all other orders together; each may take half of what is left."""
-_SURELY = 2
-"""An order that would take so many times what it may is not begun, as what data decide may be shorter in it."""
+_SURELY = 1.25
+"""An order that would take so many times what it may is not begun: what data decide may be somewhat shorter in it."""
 _MOST_WORK_ITEMS = 1 << 14
 """Of a launch in which the usual run has seen no conflict, and which is run in other orders all the same."""
 _ORDERS = 24
@@ -192,7 +192,6 @@ class _Search:
         self.program, self.given, self.proofs = program, given, proofs
         self.geometry = program.geometry
         self.pairs = tuple(proofs.races)
-        self.memories = tuple(dict.fromkeys(pair[0].place.memory for pair in self.pairs))
         self.counts = [np.zeros(CASES, np.int64) for _ in self.pairs]
         self.differing = [0 for _ in self.pairs]
         self.examples = [np.zeros((CASES, len(Conflict._fields)), np.int64) for _ in self.pairs]
@@ -208,17 +207,24 @@ class _Search:
     @property
     def is_complete(self) -> bool:
         """Whether every pair was seen to conflict."""
-        return all(counts.any() for counts in self.counts)
+        return not self._open
+
+    @property
+    def _open(self) -> list[int]:
+        """The numbers of the pairs that were not seen to conflict."""
+        return [number for number, counts in enumerate(self.counts) if not counts.any()]
 
     def run(self, order: turns.Turns, most: int) -> int:
         """Runs the launch in an order, and looks for conflicts if it comes to its end; gives the effort."""
-        history = History(self.memories, self._flags)
+        # Of the others no pair is looked for any more.
+        memories = tuple(dict.fromkeys(self.pairs[number][0].place.memory for number in self._open))
+        history = History(memories, self._flags)
         effort, steps = recording.recorded(self.program, self.given, order, history, most)
         if history.lanes > _MOST_LANES:
             raise TooLarge
         if effort <= most:
             self.orders, self._steps = self.orders + 1, steps
-            for memory in self.memories:
+            for memory in memories:
                 self._look(history, memory)
         return effort + history.lanes
 
@@ -228,7 +234,7 @@ class _Search:
 
     def _look(self, history: History, memory: Allocation) -> None:
         """Adds the conflicts of accesses to a memory, of pairs that were not seen to conflict in an earlier order."""
-        numbers = {pair: k for k, pair in enumerate(self.pairs) if not self.counts[k].any()}
+        numbers = {self.pairs[number]: number for number in self._open}
         wanted = {pair: self.proofs.races[pair] for pair in numbers}
         for found in happens_before.unordered(history, self.geometry, memory, wanted, numbers):
             self._add(found, history, memory)

@@ -196,6 +196,8 @@ class Launch:
     def _end(self, members: np.ndarray) -> None:
         """Of work-items those that have passed the last step end; all that they have stored is seen then."""
         there = members & (self._places == len(self.prepared.code.steps))
+        if not there.any():
+            return
         self._blocked |= there & self._owed.owing
         there &= ~self._blocked
         if there.any():
@@ -359,6 +361,8 @@ class Launch:
 
     def _unhindered(self, step: Any, members: np.ndarray) -> np.ndarray:
         """Of work-items those that no barrier that they have gone past keeps from a step; the others wait for it."""
+        if not self._owed.ever:
+            return members
         hindered = self._owed.hindered(step, members, bool(self.turns.manner.delay))
         self._blocked |= hindered
         return members & ~hindered

@@ -20,10 +20,12 @@ class OwedBarriers:
 
     Attributes:
       places: `[groups, items]` where in the code the barrier stands; -1 for none.
+      ever: whether anybody has gone past one yet.
     """
 
     def __init__(self, shape: tuple[int, ...], code: Code):
         self.places, self._code = np.full(shape, _NOTHING), code
+        self.ever = False
 
     @property
     def owing(self) -> np.ndarray:
@@ -32,7 +34,7 @@ class OwedBarriers:
 
     def go_past(self, place: int, members: np.ndarray, present: np.ndarray) -> np.ndarray:
         """Work-items go past a barrier; `[groups]` those that are all there now, and owe nothing any more."""
-        self.places[members] = place
+        self.places[members], self.ever = place, True
         complete: np.ndarray = ((self.places == place) | ~present).all(axis=1)
         self.places[complete] = _NOTHING
         return complete
@@ -55,6 +57,8 @@ class OwedBarriers:
     def hinders(self, memory: Allocation, members: np.ndarray) -> np.ndarray:
         """Work-items that have gone past a barrier that orders their accesses to a memory."""
         hinders = np.zeros_like(members)
+        if not self.ever:
+            return hinders
         for place in set(self.places[members].tolist()) - {_NOTHING}:
             barrier = self._code.steps[place]
             assert isinstance(barrier, Meeting)

@@ -110,7 +110,7 @@ class Turns:
 
     def next(self, able: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Of the work-items that can go on, those that do: all are at one place."""
-        if self.happens(self.manner.restlessness):
+        if self.manner.restlessness and self.happens(self.manner.restlessness):
             self.redraw()
         first = able & (self._ranks == self._ranks[able].min())
         chosen: np.ndarray = first & (places == places[first].min())
