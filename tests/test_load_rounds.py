@@ -99,6 +99,37 @@ def masked(wg, x, out, *, loads):
 
 
 @xe.kernel(sub_group_size=32)
+def chased(wg, x, out, *, loads):
+    """A loop of loads, each at the place that the one before gives."""
+    last = lax.fori_loop(0, loads, lambda k, i: x[i].astype(jnp.int32), wg.global_id())
+    return out.at[wg.global_id()].set(last.astype(jnp.float32))
+
+
+@xe.kernel(sub_group_size=32)
+def halved(wg, x, out, *, loads):
+    """A search, whose place depends on all that was loaded before, by way of a choice."""
+
+    def step(k, low):
+        middle = low + (x.shape[0] >> (k + 1))
+        return jnp.where(x[middle] < 0.5, middle, low)
+
+    low = lax.fori_loop(0, loads, step, jnp.zeros(wg.size, jnp.int32))
+    return out.at[wg.global_id()].set(low.astype(jnp.float32))
+
+
+@xe.kernel(sub_group_size=32)
+def looked_up(wg, x, out, *, loads):
+    """Places that are loaded an iteration before, though none of them depends on another."""
+    i = wg.global_id()
+
+    def step(k, carry):
+        at, total = carry
+        return x[i + k * STEP].astype(jnp.int32), total + x[at]
+
+    return out.at[i].set(lax.fori_loop(0, loads, step, (i, jnp.zeros(wg.size, jnp.float32)))[1])
+
+
+@xe.kernel(sub_group_size=32)
 def parted(wg, x, out, *, loads):
     """The first group makes all loads, the others one."""
     i, first = wg.global_id(), wg.group_id() == 0
@@ -188,6 +219,9 @@ def test_intels_compiler_unrolls_short_loops_alone():
         pytest.param(computed, 4, 1, id="at places that are computed of ids"),
         pytest.param(chained, 3, 3, id="each at a place that the one before gives"),
         pytest.param(masked, 3, 3, id="each by a mask that the one before gives"),
+        pytest.param(chased, 16, 16, id="each at a place that the iteration before gives"),
+        pytest.param(halved, 8, 8, id="each at a place that iterations before have chosen"),
+        pytest.param(looked_up, 16, 8, id="at places that are loaded ahead"),
     ],
 )
 def test_only_what_was_loaded_is_waited_for_before_a_load(kernel, loads, rounds):

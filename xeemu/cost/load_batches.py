@@ -2,7 +2,8 @@
 
 They stand in one *stretch* of it: between barriers, loops, and branches that access memory. A call is part of the
 stretch that it stands in, as a compiler writes it out. A load whose address or mask is computed from what loads of its
-stretch give waits for these, and is in a batch of its own with others that wait for as many, one after the other.
+stretch give waits for these, and is in a batch of its own with others that wait for as many, one after the other. In a
+loop it waits for the iteration before where that has loaded what it is computed from, as the next element of a list.
 """
 
 import dataclasses
@@ -25,12 +26,14 @@ class LoadBatch(NamedTuple):
       before: barriers, loops and branches of that body before them: which of its stretches they stand in.
       depth: loads of the same stretch that their addresses wait for, one after the other.
       is_local: whether they are of local memory.
+      in_turn: whether their addresses wait for what an iteration before has loaded.
     """
 
     node: Node
     before: int
     depth: int
     is_local: bool
+    in_turn: bool = False
 
 
 class Awaited(NamedTuple):
@@ -88,6 +91,7 @@ class _Stretch:
       met: the operations so far, each with the barriers before it.
       around: the stretch that the body stands in; None of the kernel's own.
       at: barriers of that stretch before it.
+      needs: of loads in a loop, the carries that their addresses are computed from.
     """
 
     node: Node
@@ -96,14 +100,27 @@ class _Stretch:
     met: list[tuple[Operation, int]] = dataclasses.field(default_factory=list)
     around: "_Stretch | None" = None
     at: int = 0
+    needs: dict[Operation, frozenset[int]] = dataclasses.field(default_factory=dict)
 
     def meets_after(self, barriers: int) -> bool:
         """Whether there is a barrier after so many of them; of a loop's body, in the next iteration."""
         return self.barriers > (0 if self.node.kind == "iteration" else barriers)
 
 
-_Depth = tuple[int, int]
-"""Of a value, the stretch that it was computed in, and the loads of that stretch that it waits for."""
+class _Depth(NamedTuple):
+    """What a value waits for.
+
+    Attributes:
+      before: the stretch that it was computed in.
+      loads: of that stretch, one after the other.
+      carries: of the loop whose body it is in, those that it is computed from.
+      through_loads: those of them that addresses of loads are computed from, which it is computed from.
+    """
+
+    before: int = -1
+    loads: int = 0
+    carries: frozenset[int] = frozenset()
+    through_loads: frozenset[int] = frozenset()
 
 
 class _Walk:
@@ -119,7 +136,13 @@ class _Walk:
         """A body that is no call's."""
         stretch = _Stretch(node, around=around, at=around.barriers if around else 0)
         self._stretches.append(stretch)
-        self._body(node, stretch, {})
+        carried = _carried(node)
+        given = {value: _Depth(carries=frozenset((k,))) for k, value in enumerate(carried)}
+        gives = self._body(node, stretch, given)[: len(carried)]
+        in_turn = _in_turn(gives)
+        for operation, needs in stretch.needs.items():
+            if needs & in_turn:
+                self.batches[operation] = self.batches[operation]._replace(in_turn=True)
 
     def awaited(self) -> dict[Operation, Awaited]:
         """Of the operations that were met, those after which a barrier comes."""
@@ -159,7 +182,7 @@ class _Walk:
         if any(map(_ends, steps)):
             stretch.before += 1
             stretch.barriers += any(map(waits, steps))
-        return [(stretch.before, _deepest(op.used, stretch, depths))] * len(op.results)
+        return [_computed(op.used, stretch, depths)] * len(op.results)
 
     def _access(
         self, op: Op, operation: Operation, stretch: _Stretch, depths: Mapping[Value, _Depth]
@@ -168,12 +191,15 @@ class _Walk:
         is_private = memory.space == "private"
         # What is stored is waited for by who stores it; of private memory, also by who loads it.
         place = [*ops.indices(op), *([] if (mask := ops.mask(op)) is None else [mask])]
-        depth = _deepest([*op.operands[:1], *place] if is_private else place, stretch, depths)
-        self.batches[operation] = LoadBatch(stretch.node, stretch.before, depth, memory.space == "local")
+        at = _computed([*op.operands[:1], *place] if is_private else place, stretch, depths)
+        self.batches[operation] = LoadBatch(stretch.node, stretch.before, at.loads, memory.space == "local")
         stretch.met.append((operation, stretch.barriers))
+        stretch.needs[operation] = at.carries
         if operation.fetches:
-            return [(stretch.before, depth + (memory not in self.in_registers))] * len(op.results)
-        return [(stretch.before, _deepest(op.used, stretch, depths) if is_private else 0)] * len(op.results)
+            found = at if memory in self.in_registers else at._replace(loads=at.loads + 1, through_loads=at.carries)
+        else:
+            found = _computed(op.used if is_private else (), stretch, depths)
+        return [found] * len(op.results)
 
 
 def _awaited(stretch: _Stretch, barriers: int) -> Awaited | None:
@@ -204,11 +230,43 @@ def _ends(step: Operation | Meeting | Node) -> bool:
     return step.kind != "branch" or any(not isinstance(each, Node) or each.kind != "branch" for each in inner)
 
 
+def _carried(node: Node) -> Sequence[Value]:
+    """What the body of a loop takes from the iteration before."""
+    if node.kind != "iteration" or node.parent is None or node.number is None:
+        return ()
+    return control.carried(control.of(node.parent.body.ops[node.number]), node.body)
+
+
+def _in_turn(gives: Sequence[_Depth]) -> frozenset[int]:
+    """The carries of a loop that are computed from what it has loaded at addresses which are computed from them.
+
+    Args:
+      gives: what their next values wait for.
+    """
+    reached = [_reached(k, gives) for k in range(len(gives))]
+    turning = {k for k, give in enumerate(gives) if any(k in reached[inner] for inner in give.through_loads)}
+    return frozenset(k for k, found in enumerate(reached) if found & turning)
+
+
+def _reached(carry: int, gives: Sequence[_Depth]) -> set[int]:
+    """A carry and all that it is computed from, over any number of iterations."""
+    found, new = set[int](), {carry}
+    while new:
+        found |= new
+        new = set().union(*(gives[k].carries for k in new)) - found
+    return found
+
+
 def _depth(value: Value, depths: Mapping[Value, _Depth]) -> _Depth:
-    return (-1, 0) if isinstance(value, Constant) else depths.get(value, (-1, 0))
+    return _Depth() if isinstance(value, Constant) else depths.get(value, _Depth())
 
 
-def _deepest(values: Iterable[Value], stretch: _Stretch, depths: Mapping[Value, _Depth]) -> int:
-    """The loads of a stretch that values wait for, one after the other: those of one before have been waited for."""
-    found = (_depth(value, depths) for value in values)
-    return max((depth for before, depth in found if before == stretch.before), default=0)
+def _computed(values: Iterable[Value], stretch: _Stretch, depths: Mapping[Value, _Depth]) -> _Depth:
+    """What waits for some values: of the loads of a stretch, since those of one before have been waited for."""
+    found = [_depth(value, depths) for value in values]
+    return _Depth(
+        before=stretch.before,
+        loads=max((each.loads for each in found if each.before == stretch.before), default=0),
+        carries=frozenset().union(*(each.carries for each in found)),
+        through_loads=frozenset().union(*(each.through_loads for each in found)),
+    )

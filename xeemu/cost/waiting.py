@@ -1,7 +1,8 @@
 """Waiting: how often sub-groups wait for what they load.
 
 The loads of a batch (see `load_batches`) are under way together, as are those of the iterations of a counted
-loop without barriers that compilers unroll (see `unrolling`); but no more at a time than that. A sub-group
+loop without barriers that compilers unroll (see `unrolling`), unless each needs what the one before has loaded; but no
+more at a time than that. A sub-group
 then waits once for them, which is a *round*, for as long as the slowest of them takes: where it misses once in its
 batch, or in its loop, one round is as long as that; in further rounds those that miss are together. More loads so never
 wait less. Of loads that not all sub-groups make, those that fewer make are taken to be made by some that make the
@@ -190,7 +191,7 @@ def _waiting(operation: Operation, taken: Census) -> float:
 
 def _together(batch: LoadBatch, loads: Sequence[_Load], taken: Census) -> _Rounds:
     """The rounds of the loads of a batch: as few as have no more loads under way than there may be."""
-    every, loop = sum(load.requests for load in loads), _unrolled(batch.node, taken.device)
+    every, loop = sum(load.requests for load in loads), None if batch.in_turn else _unrolled(batch.node, taken.device)
     executed = max(load.requests / load.each_time for load in loads)
     around = executed if loop is None or loop.parent is None else _executed(loop.parent, taken)
     number = max(every / unrolling.UNROLLED, min(executed, max(around, executed / unrolling.UNROLLED)))
