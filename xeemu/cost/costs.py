@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.cost import requests
+from xeemu.cost import reduction, requests
 from xeemu.cost.requests import Layout
 from xeemu.cost.vectors import Vector
 from xeemu.devices import banks, lanes, lines
@@ -139,6 +139,11 @@ class Meter:
     def memory(self) -> Allocation:
         return self.operation.place.memory
 
+    @functools.cached_property
+    def reduced(self) -> bool:
+        """Whether of the lanes of a request one takes part for all."""
+        return reduction.is_reduced(self.operation, self.device)
+
     @property
     def places(self) -> int:
         """Elements of the piece of memory by whose size all addresses may be moved without a change of any figure."""
@@ -193,7 +198,7 @@ class Meter:
         memory, layout = self.memory, self.layout
         whom = kind(self.operation) if memory.space == "local" else self.operation.updates
         lanes_ = layout.slot.shape, layout.slot.tobytes(), layout.copies, self.aligned
-        return self.device, memory.space, memory.dtype, whom, lanes_
+        return self.device, memory.space, memory.dtype, whom, self.reduced, lanes_
 
     def issued(self, active: np.ndarray) -> np.ndarray:
         """int64 `[C, 2]` requests with an active lane and lanes, of `[C, n or 1]` active elements, vectors aligned."""
@@ -251,6 +256,7 @@ class Meter:
 
     def _issued(self, place: np.ndarray, active: np.ndarray, elements: int) -> Sequence[np.ndarray]:
         """`[C, Q, R]` requests and lanes."""
+        active = _first(active) if self.reduced else active
         _, split = lanes.requests(place, active, self.device.request_lanes)
         return split.any(-1).astype(np.int64), elements * split.sum(-1)
 
@@ -267,6 +273,7 @@ class Meter:
 
     def _figures(self, place: Array, active: Array, elements: int, every: bool) -> Sequence[Array]:
         """`[C, Q, R]` each of the figures."""
+        active = _first(active) if self.reduced else active
         itemsize = self.memory.dtype.itemsize
         width = elements * itemsize
         addresses = place * place.dtype.type(itemsize)
@@ -304,6 +311,11 @@ def kind(operation: Operation) -> banks.Kind:
         return "increment" if operation.adds_one else "add"
     name: banks.Kind = op  # type: ignore[assignment]
     return name
+
+
+def _first(active: Array) -> Array:
+    """`[C, Q, S]` the first lane of each instruction that takes part."""
+    return active & (lanes.namespace(active).cumsum(active, -1) == 1)
 
 
 def _laid_out(slot: np.ndarray, index: Array, active: Array) -> tuple[Array, Array]:

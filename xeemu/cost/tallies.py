@@ -1,4 +1,4 @@
-"""Tallies: how many lanes update each element of a global memory."""
+"""Tallies: how many lanes update each element of a global memory; where compilers reduce first, how many sub-groups."""
 
 import functools
 import math
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from xeemu.cost import multiplicity
+from xeemu.cost import multiplicity, reduction
 from xeemu.cost.counter import Counter
 from xeemu.knowledge import budget, symbolic_addresses
 from xeemu.knowledge.access_tree import Key, Operation
@@ -41,16 +41,27 @@ def _noted(counter: Counter, operations: Sequence[Operation]) -> np.ndarray | No
         index, mask = operation.linear_index, symbolic_addresses.lane_mask(operation, counter.tree)
         if not (operation.node.certain and index.known and mask.known):
             return None
-        note = functools.partial(_note, total, operation, symbolic_addresses.chosen(operation), index, mask)
+        starts = _starts(counter, operation)
+        note = functools.partial(_note, total, operation, symbolic_addresses.chosen(operation), starts, index, mask)
         if counter.divided(operation.node.boxes, note) is None:
             return None
     return total
+
+
+def _starts(counter: Counter, operation: Operation) -> np.ndarray | None:
+    """`[k]` where among the chosen elements those of a sub-group begin, if compilers make one update of them."""
+    if not reduction.is_reduced(operation, counter.device):
+        return None
+    geometry, shape = counter.tree.geometry, operation.access.shape
+    items = symbolic_addresses.chosen(operation) // max(1, math.prod(shape) // geometry.items)
+    return np.unique(items // geometry.sub_group_size, return_index=True)[1]
 
 
 def _note(
     total: np.ndarray,
     operation: Operation,
     chosen: np.ndarray,
+    starts: np.ndarray | None,
     index: Expression,
     mask: Expression,
     inside: Progressions,
@@ -72,6 +83,9 @@ def _note(
         )
         shape = (len(executed), len(chosen))
         budget.spend(math.prod(shape) / _NOTED)
+        if starts is not None:
+            active = np.logical_or.reduceat(np.broadcast_to(active, shape), starts, axis=1)
+            shape = active.shape
         lanes = np.broadcast_to(active * times[executed, None].astype(np.float64), shape).reshape(-1)
         places = np.broadcast_to(np.where(active, elements, 0), shape).reshape(-1)
         total += np.bincount(places, lanes, minlength=len(total)).astype(np.int64)

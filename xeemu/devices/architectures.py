@@ -284,6 +284,11 @@ ARCHITECTURES: dict[str, tuple[Source, ...]] = {
         *figures(
             "H", "an H200's counters of reduce_inter, and then of all kernels with barriers", slm_barrier_passes=1
         ),
+        *figures(
+            "H",
+            "an H100's counters of sums of all work-items, in global and in local memory: an update a sub-group",
+            reduced_atomics=True,
+        ),
         *figures(*H200, tag_bank_masks=(0x7AB5, 0xD5DA)),
         *figures(
             "M",

@@ -119,15 +119,14 @@ class Device:
       barrier_latency_cycles: of a work-group barrier, without waiting for late sub-groups.
       fence_latency_cycles: of the fence that a memory order needs, without waiting for what it orders.
       barrier_cycles_per_sub_group: what each sub-group of the work-group adds to it.
-      barrier_arrival_cycles: least cycles of an Xe core between two sub-groups that arrive at barriers, of whichever
-        of its work-groups.
+      barrier_arrival_cycles: least cycles of an Xe core between two sub-groups that arrive at any of its barriers.
       same_address_atomics_per_cycle, same_address_float_atomics_per_cycle: lanes per cycle of the device that update
         one address of global memory; of sums of floating-point numbers.
+      reduced_atomics: whether its compiler reduces first what the lanes put into one 32-bit word (see `reduction`).
       atomic_slice_bytes: consecutive bytes of global memory whose atomics the same unit carries out.
       atomic_slice_sends_per_cycle: updates of a sector per cycle that such a unit takes from different lanes.
       launch_overhead_s: from submission to the end of an empty launch.
-      group_dispatch_s, sub_group_dispatch_s: seconds that the dispatcher of the device takes per work-group; per
-        sub-group, where that is the longer.
+      group_dispatch_s, sub_group_dispatch_s: of the dispatcher per work-group; per sub-group, where that is longer.
 
       sources: a `Source` for every figure that is not `None`. Two devices that differ in it alone are equal.
 
@@ -229,6 +228,7 @@ class Device:
     barrier_arrival_cycles: float | None = None
     same_address_atomics_per_cycle: float | None = None
     same_address_float_atomics_per_cycle: float | None = None
+    reduced_atomics: bool | None = None
     atomic_slice_bytes: int | None = None
     atomic_slice_sends_per_cycle: float | None = None
     launch_overhead_s: float | None = None
