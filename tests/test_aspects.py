@@ -36,7 +36,7 @@ def test_atomics_of_64_bits_are_refused_where_the_device_lacks_them(entry, dtype
     assert str(error.value).startswith(
         f"an atomic add of {dtype} elements, which have 64 bits; a770 lacks SYCL's aspect::atomic64. Use a memory of "
         "32 bits, or launch on a device that has it: hd530, iris_xe, uhd770, a750, a380, max1100, max1550, "
-        "max1550_stack, arc140v, b580, b570, b60, b70, h200\n  at "
+        "max1550_stack, arc140v, b580, b570, b60, b70, h200, h100\n  at "
     )
     assert str(error.value).endswith("# here")
 
@@ -79,7 +79,7 @@ def test_which_devices_have_them():
 
 SINGLE = np.zeros(8, np.float32)
 LONG = np.zeros(8, np.int64)
-ELSEWHERE = "hd530, max1100, max1550, max1550_stack, arc140v, b580, b570, b60, b70, h200, cpu"
+ELSEWHERE = "hd530, max1100, max1550, max1550_stack, arc140v, b580, b570, b60, b70, h200, h100, cpu"
 
 
 @xe.kernel

@@ -29,7 +29,7 @@ def test_presets_are_listed_in_a_stable_order():
         ["max1100", "max1550", "max1550_stack"],
         ["b580", "b570", "b60", "b70"],
     )
-    assert names == ["hd530", "iris_xe", "uhd770", *xe_hpg, *xe_hpc, "arc140v", *xe2, "h200", "cpu"]
+    assert names == ["hd530", "iris_xe", "uhd770", *xe_hpg, *xe_hpc, "arc140v", *xe2, "h200", "h100", "cpu"]
     assert devices() is devices()
 
 
@@ -54,7 +54,8 @@ def test_an_unknown_name_lists_the_devices_and_suggests_the_nearest(name, hint):
         device(name)
     assert str(error.value) == (
         f"there is no device {name!r}{hint}. The devices are hd530, iris_xe, uhd770, a770, a750, a380, max1100, "
-        "max1550, max1550_stack, arc140v, b580, b570, b60, b70, h200, cpu; an xe.Device of your own is welcome too"
+        "max1550, max1550_stack, arc140v, b580, b570, b60, b70, h200, h100, cpu; an xe.Device of your own is welcome "
+        "too"
     )
 
 

@@ -367,7 +367,7 @@ _BY_NAME = {preset.name: preset for preset in _DEVICES}
 
 @public.function
 def devices() -> Devices:
-    """The presets: Intel GPUs by generation, then the H200, then the CPU device."""
+    """The presets: Intel GPUs by generation, then the H200 and the H100, then the CPU device."""
     return _DEVICES
 
 

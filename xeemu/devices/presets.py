@@ -50,6 +50,49 @@ _SPREAD = "measured on an H200 by sub-groups whose lanes access 32 random lines"
 # (2 KB) take a quarter of what they take on one word, as if four did.
 H200_ATOMIC_SLICE = {"atomic_slice_bytes": 512, "atomic_slice_sends_per_cycle": 1 / (8 * 0.074e-9 * 1.98e9)}
 
+# Of the chip of the H200 and the H100, as an H200 was measured.
+_GH100 = (
+    *figures(*H200, slm_bytes_per_cycle=128, slm_latency_cycles=23.4),
+    *figures(*H200, l1_bytes_per_core=192 * KB, l1_bytes_per_cycle=128, l1_latency_cycles=32),
+    *figures(*H200, l2_bytes_per_cycle=7.1e12 / 1.98e9, l2_latency_cycles=281, dram_latency_cycles=672),
+    *figures(
+        "D",
+        "an H200's counters of g_gather: 42 % of 4 Mi loads at random from 64 MiB hit, 17 MB stored",
+        l2_kept_bytes=30 * MB,
+    ),
+    *figures("H", f"{_SPREAD}: loads from 1 MB", load_lines_per_cycle=165 / 1.98),
+    *figures("H", f"{_SPREAD}: stores to 4 MB", store_lines_per_cycle=76 / 1.98),
+    *figures("M", "HBM3 in Ramulator 2, of JESD238A: a row has 32 columns of 32 bytes", dram_page_bytes=1024),
+    *figures(
+        "H",
+        "measured on an H200; on which kernels is not said, g_scatter and g_stride_st are of the kind",
+        store_sectors_per_cycle=145 / 1.98,
+        partial_store_sectors_per_cycle=118 / 1.98,
+    ),
+    *figures(*H200, barrier_latency_cycles=12.8, barrier_cycles_per_sub_group=2.0),
+    *figures(
+        "H",
+        "barriers alone on an H200, 64 sub-groups on an SM: 1.24 to 1.40 cycles each",
+        barrier_arrival_cycles=1.25,
+    ),
+    *figures("H", _ATOMICS, same_address_atomics_per_cycle=1 / (0.733e-9 * 1.98e9)),
+    *figures("H", "an H200's times of gatom_red_f32", same_address_float_atomics_per_cycle=1 / (1.756e-9 * 1.98e9)),
+    *figures("D", f"{_ATOMICS}: 0.074 ns per lane, eight lanes of a sector", **H200_ATOMIC_SLICE),
+    *figures(*H200, fp64_lanes_per_cycle=32 / 0.51, int32_lanes_per_cycle=32 / 0.51, alu_latency_cycles=4.6),
+    *figures("M", "as other 32-bit integer operations (CUDA guide, 9.0)", int32_multiply_lanes_per_cycle=32 / 0.51),
+    *figures("D", "three 32-bit ones; 2.9 measured on a TITAN Xp", int64_multiply_lanes_per_cycle=32 / 0.51 / 3),
+    *figures("M", "CUDA guide, 9.0: as fp32, two in a half2", fp16_lanes_per_cycle=128),
+    *figures(*H200, special_lanes_per_cycle=32 / 2.0, shuffle_lanes_per_cycle=32 / 1.0),
+    *figures(
+        "M",
+        "NVIDIA's engineers (developer forum, 165293, 312884): a stage takes a wavefront a cycle, that of the tags "
+        "four lines; patterns of 2 to 32 passes take a cycle each; 1.25 with 16 sub-groups on an SM",
+        l1_request_cycles=1,
+    ),
+    *figures(*H200, launch_overhead_s=4.6e-6, group_dispatch_s=0.60e-9),
+    *figures("D", "measured on an H200: 0.86 ns per group of 32 sub-groups", sub_group_dispatch_s=0.86e-9 / 32),
+)
+
 PRESETS = (
     _preset(
         "hd530",
@@ -188,46 +231,21 @@ PRESETS = (
         "hopper",
         *figures("H", "NVIDIA product page", xe_cores=132, fp32_flops_per_cycle=33792, l2_bytes=50 * MB),
         *figures("H", "NVIDIA product page", clock_hz=1.98e9, dram_bytes_per_s=4800e9),
-        *figures(*H200, slm_bytes_per_cycle=128, slm_latency_cycles=23.4),
-        *figures(*H200, l1_bytes_per_core=192 * KB, l1_bytes_per_cycle=128, l1_latency_cycles=32),
-        *figures(*H200, l2_bytes_per_cycle=7.1e12 / 1.98e9, l2_latency_cycles=281, dram_latency_cycles=672),
+        *figures("H", f"{_SPREAD}: loads from 1 GB", dram_pages_per_cycle=40 / 1.98),
+        *_GH100,
+    ),
+    _preset(
+        "h100",
+        "NVIDIA H100 SXM",
+        "hopper",
+        *figures("H", "NVIDIA product page", xe_cores=132, fp32_flops_per_cycle=33792, l2_bytes=50 * MB),
+        *figures("H", "NVIDIA product page", clock_hz=1.98e9, dram_bytes_per_s=3350e9),
         *figures(
             "D",
-            "an H200's counters of g_gather: 42 % of 4 Mi loads at random from 64 MiB hit, 17 MB stored",
-            l2_kept_bytes=30 * MB,
+            "an H200's rate by stacks of HBM: five for six (NVIDIA product pages)",
+            dram_pages_per_cycle=40 * 5 / 6 / 1.98,
         ),
-        *figures("H", f"{_SPREAD}: loads from 1 MB", load_lines_per_cycle=165 / 1.98),
-        *figures("H", f"{_SPREAD}: stores to 4 MB", store_lines_per_cycle=76 / 1.98),
-        *figures("H", f"{_SPREAD}: loads from 1 GB", dram_pages_per_cycle=40 / 1.98),
-        *figures("M", "HBM3 in Ramulator 2, of JESD238A: a row has 32 columns of 32 bytes", dram_page_bytes=1024),
-        *figures(
-            "H",
-            "measured on an H200; on which kernels is not said, g_scatter and g_stride_st are of the kind",
-            store_sectors_per_cycle=145 / 1.98,
-            partial_store_sectors_per_cycle=118 / 1.98,
-        ),
-        *figures(*H200, barrier_latency_cycles=12.8, barrier_cycles_per_sub_group=2.0),
-        *figures(
-            "H",
-            "barriers alone on an H200, 64 sub-groups on an SM: 1.24 to 1.40 cycles each",
-            barrier_arrival_cycles=1.25,
-        ),
-        *figures("H", _ATOMICS, same_address_atomics_per_cycle=1 / (0.733e-9 * 1.98e9)),
-        *figures("H", "an H200's times of gatom_red_f32", same_address_float_atomics_per_cycle=1 / (1.756e-9 * 1.98e9)),
-        *figures("D", f"{_ATOMICS}: 0.074 ns per lane, eight lanes of a sector", **H200_ATOMIC_SLICE),
-        *figures(*H200, fp64_lanes_per_cycle=32 / 0.51, int32_lanes_per_cycle=32 / 0.51, alu_latency_cycles=4.6),
-        *figures("M", "as other 32-bit integer operations (CUDA guide, 9.0)", int32_multiply_lanes_per_cycle=32 / 0.51),
-        *figures("D", "three 32-bit ones; 2.9 measured on a TITAN Xp", int64_multiply_lanes_per_cycle=32 / 0.51 / 3),
-        *figures("M", "CUDA guide, 9.0: as fp32, two in a half2", fp16_lanes_per_cycle=128),
-        *figures(*H200, special_lanes_per_cycle=32 / 2.0, shuffle_lanes_per_cycle=32 / 1.0),
-        *figures(
-            "M",
-            "NVIDIA's engineers (developer forum, 165293, 312884): a stage takes a wavefront a cycle, that of the tags "
-            "four lines; patterns of 2 to 32 passes take a cycle each; 1.25 with 16 sub-groups on an SM",
-            l1_request_cycles=1,
-        ),
-        *figures(*H200, launch_overhead_s=4.6e-6, group_dispatch_s=0.60e-9),
-        *figures("D", "measured on an H200: 0.86 ns per group of 32 sub-groups", sub_group_dispatch_s=0.86e-9 / 32),
+        *_GH100,
     ),
     _preset("cpu", "Intel CPU OpenCL device", "cpu"),
 )
