@@ -1,10 +1,9 @@
 """Contraction: which of a body's products multiply-adds take in, and how many a power takes."""
 
-import collections
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from xeemu.cost import demanded_words
-from xeemu.ir.program import Constant, Op, Value
+from xeemu.cost import demanded_words, uses
+from xeemu.ir.program import Op
 from xeemu.knowledge.analysis import Facts
 
 
@@ -13,23 +12,13 @@ def taken_in(facts: Facts, carried_out: Sequence[Op]) -> tuple[set[int], set[int
 
     A product is taken in where nothing but sums uses it. A sum takes in one: of two products one is carried out.
     """
-    uses = _uses(carried_out, facts.body.outputs)
-    products = {op.results[0]: op for op in carried_out if _is_product(op) and _is_of_sums(uses[op.results[0]])}
+    used_by = uses.of_body(facts.body, carried_out)
+    products = {op.results[0]: op for op in carried_out if _is_product(op) and _is_of_sums(used_by[op.results[0]])}
     for op in carried_out:
         if _is_sum(op) and all(value in products for value in op.operands):
             del products[op.operands[0]]
-    multiplying = (user for value, op in products.items() if not is_shift(op, facts) for user in uses[value])
+    multiplying = (user for value, op in products.items() if not is_shift(op, facts) for user in used_by[value])
     return {id(op) for op in products.values()}, {id(user) for user in multiplying}
-
-
-def _uses(carried_out: Sequence[Op], outputs: Sequence[Value]) -> Mapping[Value, list[Op | None]]:
-    """The operations of a body that use each value, None for the body's own results."""
-    uses: dict[Value, list[Op | None]] = collections.defaultdict(list)
-    for op in (*carried_out, None):
-        for value in outputs if op is None else op.used:
-            if not isinstance(value, Constant):
-                uses[value].append(op)
-    return uses
 
 
 def _is_of_sums(users: Sequence[Op | None]) -> bool:

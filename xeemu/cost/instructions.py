@@ -5,9 +5,9 @@ with bools, what is the same for the whole launch, and in an unrolled loop an ad
 another loop that is added to it, word by word. What nothing uses is not computed. Every other access takes an
 instruction for its address, a kernel one for each id that it uses, one for its end, and what its device's compiler puts
 before it. A product that only goes into sums is a multiply-add; of equal operations on equal values one is carried out;
-what a loop does not change is computed before it; of 64-bit integers only the words are computed that something needs.
-Everything else takes an instruction for each element of a work-item, some several. Instructions that access memory are
-counted elsewhere: they are the requests.
+what a loop does not change is computed before it; the lesser of two numbers is one instruction (see `selections`);
+of 64-bit integers only the words are computed that something needs. Everything else takes an instruction for each
+element of a work-item, some several. Instructions that access memory are counted elsewhere: they are the requests.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.cost import algorithms, contraction, demanded_words, register_reads, unrolling
+from xeemu.cost import algorithms, contraction, demanded_words, register_reads, selections, unrolling
 from xeemu.devices.device import Device
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
@@ -110,9 +110,12 @@ class _Count:
         needed = demanded_words.needed(node.facts, self.unused)
         carried_out = self._carried_out(node, needed)
         fused, taking = contraction.taken_in(node.facts, carried_out)
+        free = selections.free(node.body, carried_out)
         twice = register_reads.read_twice(carried_out, fused, self.geometry.sub_group_size)
         first: dict[Any, Op] = {}
         counted: set[Any] = set()
+        if unrolling.is_parted(node):
+            self._sections[node] = min(node.regions)
         for number, op in enumerate(node.body.ops):
             if number in node.regions:
                 self._sections[node] = number
@@ -136,12 +139,12 @@ class _Count:
                 self._ids.update(_ids(op, self.geometry))
             if pinned and not _is_counted(op):
                 continue
-            if key in counted or id(op) in fused or not (words or pinned):
+            if key in counted or id(op) in fused or id(op) in free or not (words or pinned):
                 continue
             counted.add(key)
             found = of_op(op, node.facts, self.geometry, words, level > 0)
             found = _multiplying(op, found, words) if id(op) in taking else found
-            found = _reading_twice(found, twice[id(op)]) if id(op) in twice else found
+            found = register_reads.divided(found, twice[id(op)]) if id(op) in twice else found
             self._add(_outer(node, level), found, _independent(op, self.geometry))
         self._sections[node] = min(node.regions, default=START)
         self._add(node, self._overhead(node), 1)
@@ -176,6 +179,11 @@ class _Count:
             return dict(_BRANCH)
         if node.kind != "iteration":
             return {}
+        if unrolling.is_parted(node):
+            tested = self.counted[unrolling.test_of(node).facts, START]
+            found = {name: number for name, number in tested.items() if name != CHAIN}
+            tested.clear()  # who has left the loop tests no more
+            return found | _BRANCH
         shared = unrolling.UNROLLED if self._is_unrolled(node) else 1
         return {name: number / shared for name, number in _ITERATION.items()}
 
@@ -272,14 +280,6 @@ def _multiplying(op: Op, found: Mapping[str, float], words: int) -> Mapping[str,
     """The instructions of a sum that takes in a product: of integers, those of the product."""
     words = min(words, demanded_words.of_dtype(op.results[0].dtype))
     return _product(found["i32"] / words, words) if set(found) == {"i32"} else found
-
-
-def _reading_twice(found: Mapping[str, float], spared: int) -> Mapping[str, float]:
-    """The instructions of a sum that reads a register twice but for some elements; of integers, as they are."""
-    if "f16" in found:
-        return {"f16twice": found["f16"]}
-    once = min(float(spared), found.get("f32", 0.0))
-    return {"f32": once, "f32twice": found["f32"] - once} if "f32" in found else found
 
 
 def _product(elements: float, words: int) -> Mapping[str, float]:

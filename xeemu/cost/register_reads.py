@@ -63,3 +63,11 @@ def _repeated(op: Op, products: Mapping[Value, Op]) -> Any:
         return _FACTOR
     addend = op.operands[0] if op.operands[1] is taken else op.operands[1]
     return addend if not isinstance(addend, Constant) and any(addend is factor for factor in factors) else None
+
+
+def divided(found: Mapping[str, float], spared: int) -> Mapping[str, float]:
+    """The instructions of a sum that reads a register twice but for some elements; of integers, as they are."""
+    if "f16" in found:
+        return {"f16twice": found["f16"]}
+    once = min(float(spared), found.get("f32", 0.0))
+    return {"f32": once, "f32twice": found["f32"] - once} if "f32" in found else found

@@ -20,6 +20,20 @@ def may_be(loop: Node, device: Device) -> bool:
     return device.longest_unrolled_loop is None or _iterations(loop) <= device.longest_unrolled_loop
 
 
+def is_parted(node: Node) -> bool:
+    """Whether a node is the body of a loop that work-items leave apart, so that operations of it tell which go on."""
+    if node.kind != "iteration" or not node.regions or node.parent is None or node.number is None:
+        return False
+    return isinstance(control.of(node.parent.body.ops[node.number]), control.While)
+
+
+def test_of(loop: Node) -> Node:
+    """What tells if a loop goes on that is not counted, by its body."""
+    assert loop.parent is not None
+    steps = (step for step in loop.parent.steps if isinstance(step, Node) and step.number == loop.number)
+    return next(step for step in steps if step.kind == "test")
+
+
 def _iterations(loop: Node) -> int:
     """How many iterations a counted loop has."""
     assert loop.parent is not None
