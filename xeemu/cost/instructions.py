@@ -40,6 +40,8 @@ _BRANCH = {"control": 1.0}
 # wait for it. Addresses of global memory have two words.
 _ADDRESS = 1.0
 _ADDRESS_WORDS = 2.0
+# By which a quotient or a root of doubles is made of an approximation, at least: in listings of sm_90 code seven.
+_REFINING = 7
 _WITHOUT_RESULT = ("barrier", "fence", algorithms.EXCHANGE)
 
 # Of Threefry-2x32, by which JAX draws random bits, for a word: 20 rounds of an addition, a rotation and an exclusive
@@ -365,7 +367,8 @@ def _arithmetic(op: Op, facts: Facts, elements: int, words: int) -> Mapping[str,
         free = (known is not None and known.form is not None) or (not floating and np.dtype(dtype).kind in "iu")
         return {} if free else {"i32": float(elements)}
     if ops.of(op).special or (name == "div" and floating):
-        return {"special": float(elements)}
+        refining = {"f64": float(elements * _REFINING)} if operand == np.float64 else {}
+        return {"special": float(elements), **refining}
     powers = contraction.multiplications(op)
     if floating:
         inverse = {"special": float(elements)} if name == "integer_pow" and op.attributes["y"] < 0 else {}
