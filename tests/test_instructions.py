@@ -408,13 +408,13 @@ def test_elements_of_a_work_item_do_not_wait_for_one_another():
     assert waited(nothing)[1].get("arithmetic", 0) <= 1
 
 
-@pytest.mark.parametrize(("dtype", "doubles"), [(np.float32, 0), (np.float64, 7)])
+@pytest.mark.parametrize(("dtype", "doubles"), [(jnp.float32, 0), (jnp.float64, 7)])
 def test_quotients_of_doubles_are_made_of_an_approximation(dtype, doubles):
     @xe.kernel(sub_group_size=32)
     def quotient(wg, x, y):
         i = wg.local_id()
         return y.at[i].set(x[i] / y[i])
 
-    of = jax.ShapeDtypeStruct((32,), np.dtype(dtype))
+    of = jax.ShapeDtypeStruct((32,), jnp.dtype(dtype))
     found = xe.estimate(quotient, xe.NDRange(32, 32), device="h200")(of, of).instructions
     assert (found["special"], found.get("f64", 0)) == (1, doubles)

@@ -181,9 +181,8 @@ class _Count:
             return dict(_BRANCH)
         if node.kind != "iteration":
             return {}
-        if unrolling.is_parted(node):
-            tested = self.counted[unrolling.test_of(node).facts, START]
-            found = {name: number for name, number in tested.items() if name != CHAIN}
+        tested = self.counted[unrolling.test_of(node).facts, START] if unrolling.is_parted(node) else {}
+        if found := {name: number for name, number in tested.items() if name != CHAIN}:
             tested.clear()  # who has left the loop tests no more
             return found | _BRANCH
         shared = unrolling.UNROLLED if self._is_unrolled(node) else 1
