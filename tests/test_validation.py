@@ -18,11 +18,8 @@ PLAIN_SECTORS = ["global_load_sectors", "global_store_sectors"]
 
 # Where fewer than a few loads of a work-item wait behind the atomics or stores of the whole group.
 BUSY_PORT = {"local_load_passes": {139, 152, 164, 177, 189, 209, 214, 231}}
-# The program's atomics depend on the order of all groups, or were merged by the compiler.
-NO_RULE = {
-    "gatom_casmax_f32": "loops until no other work-item was faster",
-    "gatom_source_u32": "summed by the compiler",
-}
+# The program's atomics depend on the order of all groups.
+NO_RULE = {"gatom_casmax_f32": "loops until no other work-item was faster"}
 
 
 def test_every_kernel_that_was_measured_has_an_outcome():
@@ -42,14 +39,14 @@ def test_passes_are_within_12_percent_of_the_counters(name):
 @pytest.mark.parametrize("name", PLAIN_SECTORS)
 def test_sectors_are_those_of_the_counters(name):
     ruled = [o for o in OUTCOMES if o.kernel not in NO_RULE]
-    assert len(ruled) == 354
+    assert len(ruled) == 355
     assert [o.counts[name] for o in ruled] == [o.measured[name] for o in ruled]
 
 
 def test_sectors_of_atomics_are_those_of_the_counters():
     name = "global_atomic_sectors"
     ruled = [o for o in OUTCOMES if o.kernel not in NO_RULE and o.measured[name]]
-    assert len(ruled) == 92
+    assert len(ruled) == 93
     assert [o.counts[name] for o in ruled] == [o.measured[name] for o in ruled]
 
 
