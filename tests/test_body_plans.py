@@ -15,6 +15,7 @@ from xeemu.planning.body_plans import ChoicePlan, CountedLoopPlan, Observation
 from xeemu.planning.chunk import Chunk
 from xeemu.planning.loop_plans import Batched
 from xeemu.planning.memory_plans import Deferred, LoadOfBlock
+from xeemu.planning.operation_plans import Movement
 from xeemu.planning.while_plans import TopTested
 from xeemu.planning.windows import Window
 
@@ -149,3 +150,11 @@ def test_what_may_be_another_array_is_written_apart(masked, first, apart):
     plan = planned(prepared(stored_twice, xe.NDRange(64, 16), arguments, static), arguments)
     updates = [p.by for n, p in plan.operations.items() if plan.facts.body.ops[n].name == ops.ATOMIC]
     assert [update.apart for update in updates] == [apart]
+
+
+def test_a_slice_of_what_a_mask_leaves_in_is_planned():
+    example, size = EXAMPLES["tree_reduction"], SIZES["tree_reduction"]
+    arguments = example.inputs(size)
+    plan = planned(prepared(example.kernel, example.nd_range(size), arguments, example.static), arguments)
+    slices = [p for n, p in plan.operations.items() if plan.facts.body.ops[n].name == "slice"]
+    assert Movement(takes_chosen=True) in slices

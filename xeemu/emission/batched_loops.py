@@ -1,4 +1,4 @@
-"""Batched loops: loops of which all iterations of a block find together what they leave in what is carried.
+"""Batched loops: loops of which a block of iterations is computed as one, and combined with what is carried.
 
 What an iteration leaves depends on no other, but for numbers that grow steadily: what is combined with a carry is what
 an iteration leaves that begins with the neutral element, and updates of memories are made by all iterations later.

@@ -1,4 +1,4 @@
-"""Emitted loops: counted loops with what their values stand for, whose iterations are emitted as a plan wants them."""
+"""Emitted loops: counted loops with what their values stand for, and their iterations as a plan has them."""
 
 import dataclasses
 import functools

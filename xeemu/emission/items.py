@@ -1,4 +1,4 @@
-"""Items: what the values of a program stand for as it is emitted, values and memories."""
+"""Items: what a value of the program stands for as it is emitted: a value or a memory."""
 
 import dataclasses
 from collections.abc import Sequence

@@ -62,7 +62,7 @@ def results(plan: OperationPlan, applied: Applied, chunk: EmittedChunk) -> list[
             bind = _bound(binding, operands, chunk)
             return [_Elementwise(bind, op, operands, chunk).result(facts, applied.layouts[0])]
         case Movement():
-            return [movements.result(facts, op, operands, applied.layouts[0], chunk)]
+            return [movements.result(plan, facts, op, operands, applied.layouts[0], chunk)]
         case Lifted(binding):
             bind = _bound(binding, operands, chunk)
             each = zip(op.results, applied.layouts, lifted(lambda *xs: bind(op, xs), operands, chunk), strict=True)

@@ -12,14 +12,18 @@ from xeemu.ir import evaluation
 from xeemu.ir.program import Op
 from xeemu.knowledge.addressing import Elements
 from xeemu.knowledge.analysis import Facts
-from xeemu.planning import layouts, masked_layouts
+from xeemu.planning import layouts
 from xeemu.planning.layouts import BySubgroup, Layout, Masked
+from xeemu.planning.operation_plans import Movement
 
 
-def result(facts: Facts, op: Op, operands: Sequence[Emitted], layout: Layout, chunk: EmittedChunk) -> Emitted:
+def result(
+    plan: Movement, facts: Facts, op: Op, operands: Sequence[Emitted], layout: Layout, chunk: EmittedChunk
+) -> Emitted:
     """The result of an operation that has one.
 
     Args:
+      plan: how it is carried out.
       facts: the analysis of the body that it stands in.
       op: the operation.
       operands: what goes into it.
@@ -33,7 +37,7 @@ def result(facts: Facts, op: Op, operands: Sequence[Emitted], layout: Layout, ch
         case Masked(_, whole, apart):
             array = _by_item(op, operands, chunk) if whole and not apart else None
             return items.laid_out(facts, out, layout, array, _parts(op, operands, layout, chunk))
-    if masked_layouts.takes_chosen(op, operands[0].layout):
+    if plan.takes_chosen:
         return items.laid_out(facts, out, layout, _chosen(operands[0], chunk))
     if layouts.sharing(layout) is not None:
         (array,) = jax.vmap(lambda x: evaluation.results(op, [x]))(operands[0].held)

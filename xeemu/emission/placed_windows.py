@@ -132,10 +132,10 @@ def placed(window: Window, buffer: Buffer, address: Located, chunk: EmittedChunk
       buffer, address: the memory and the elements.
       chunk: the work-groups.
     """
-    return PlacedWindow(window, starts(window.start, len(window.rectangle.shape), buffer, address, chunk))
+    return PlacedWindow(window, _starts(window.start, len(window.rectangle.shape), buffer, address, chunk))
 
 
-def starts(start: Start, rank: int, buffer: Buffer, address: Located, chunk: EmittedChunk) -> Starts:
+def _starts(start: Start, rank: int, buffer: Buffer, address: Located, chunk: EmittedChunk) -> Starts:
     """Where a rectangle of so many dimensions begins in a buffer's data."""
     if start.axis is None:
         return positions.starts(buffer, address, start.further, chunk)

@@ -1,4 +1,4 @@
-"""Small histograms: updates that add a number to one of few elements, as comparisons of the choices with each.
+"""Small histograms: numbers added to one of few elements, by comparing all choices with each of these.
 
 A CPU takes the elements of a scatter one after the other, but compares and counts as many as a vector holds at once.
 These are short steps, which XLA must not divide among threads.

@@ -1,4 +1,4 @@
-"""Values: what stands for those of a program as it is emitted, arrays over a chunk of work-groups, and lane forms."""
+"""Values: what stands for a program's value as it is emitted: an array over a chunk's work-groups, or a lane form."""
 
 import dataclasses
 import functools

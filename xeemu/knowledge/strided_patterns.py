@@ -198,7 +198,7 @@ def cut(shape: Sequence[int], chosen: np.ndarray) -> Cut | None:
     """Elements of an array of a shape, by their flat positions, as a slice of it or of what is laid flat; or None."""
     if not len(chosen):
         return None
-    if (found := in_box(shape, chosen)) is not None:
+    if (found := _in_box(shape, chosen)) is not None:
         return found
     strided = of_pattern(chosen)
     if strided is None or not strided.apart:
@@ -207,7 +207,7 @@ def cut(shape: Sequence[int], chosen: np.ndarray) -> Cut | None:
     return Cut((math.prod(shape),), (slice(first, first + strided.span),), strided)
 
 
-def in_box(shape: Sequence[int], chosen: np.ndarray) -> Cut | None:
+def _in_box(shape: Sequence[int], chosen: np.ndarray) -> Cut | None:
     """The box of an array of a shape that holds elements, by their flat positions, and no others; or None."""
     places = np.stack(np.unravel_index(chosen, tuple(shape)), axis=1) if len(shape) else chosen[:, None]
     components = of_places(places)

@@ -1,7 +1,8 @@
-"""Boundary windows: references that go along each dimension of a memory by axes of their own, as rectangles of it.
+"""Boundary windows: the window in a memory's own shape that has the elements of a reference, and may reach beyond it.
 
-The tiles of a matrix are such rectangles whatever its width, and so are the neighbours of all its elements, some of
-which do not exist.
+An index that goes along each dimension of a memory by axes of its own has its elements in a rectangle. The tiles of a
+matrix are such rectangles whatever its width, and so are the neighbours of all its elements, of which some do not
+exist.
 """
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""Chunk: consecutive work-groups that are emulated together, in lockstep, but for where they begin."""
+"""Chunk: consecutive work-groups that are emulated together, in lockstep, wherever they begin."""
 
 import dataclasses
 import math

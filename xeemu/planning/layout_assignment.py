@@ -96,8 +96,17 @@ def of_body(facts: Facts, taken: tuple[Layout, ...], setting: Setting) -> Assign
     found = _Layouts(facts, setting, dict(zip(facts.body.taken, given, strict=True)), {})
     for number, op in enumerate(facts.body.ops):
         found.follow(number, op)
-    comparisons = {n: plan for n, plan in found.plans.items() if isinstance(plan, Comparison)}
-    return Assignment(found.settled(), found.plans, compare_fusion.spared(facts.body, comparisons))
+    layouts = found.settled()
+    plans = {n: _settled(plan, facts.body.ops[n], layouts) for n, plan in found.plans.items()}
+    comparisons = {n: plan for n, plan in plans.items() if isinstance(plan, Comparison)}
+    return Assignment(layouts, plans, compare_fusion.spared(facts.body, comparisons))
+
+
+def _settled(plan: OperationPlan, op: Op, layouts: Mapping[Value, Layout]) -> OperationPlan:
+    """How an operation is carried out once it is known how its operands are held."""
+    if not isinstance(plan, Movement) or isinstance(op.operands[0], Constant):
+        return plan
+    return Movement(masked_layouts.takes_chosen(op, layouts[op.operands[0]]))
 
 
 @dataclasses.dataclass(eq=False)

@@ -1,4 +1,4 @@
-"""Loop accesses: which accesses of a loop's body go on steadily, and which windows hold those of several iterations.
+"""Loop accesses: which accesses of a loop move by a constant in each iteration, and the windows of several iterations.
 
 All of it is known before anything of the loop is emitted.
 """

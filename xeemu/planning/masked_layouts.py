@@ -1,4 +1,4 @@
-"""Masked layouts: which values are held as the elements that a load's constant mask has left in, and as what others.
+"""Masked layouts: which values are held as those elements alone that a load's constant mask leaves in.
 
 A step of a reduction tree loads, adds and stores the elements of half of the work-items. As an array of all elements
 the others would be computed, too, and compilers do not see that nobody needs them.

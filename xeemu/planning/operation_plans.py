@@ -69,7 +69,13 @@ class Elementwise:
 
 @dataclasses.dataclass(frozen=True)
 class Movement:
-    """An operation that moves or repeats elements."""
+    """An operation that moves or repeats elements.
+
+    Attributes:
+      takes_chosen: whether it takes of its operand the elements that this has for themselves (see `masked_layouts`).
+    """
+
+    takes_chosen: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

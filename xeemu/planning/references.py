@@ -1,4 +1,4 @@
-"""References: what decides on how a memory operation is carried out, all of it known before the program runs."""
+"""References: all that is known of an access before the program runs, by which its plan is made."""
 
 import dataclasses
 

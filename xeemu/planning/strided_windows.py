@@ -1,4 +1,4 @@
-"""Strided windows: which references to a memory have their elements, a strided pattern, in one window of it."""
+"""Strided windows: the window on a line of a memory, or in rows of rows of it, that has the elements of a reference."""
 
 import itertools
 import math
