@@ -122,6 +122,11 @@ def test_atomic_updates_of_a_line(op, dtype, waits, kind):
     assert isinstance(access_plans.of_atomic(given, ON_GPU, op, None, waits), kind)
 
 
+@pytest.mark.parametrize(("chunk", "in_parts"), [(CHUNK, True), (ON_GPU, False)])
+def test_what_a_line_is_combined_with_goes_in_parts_where_rows_are_slow(chunk, in_parts):
+    assert access_plans.of_atomic(reference(index(LANES)), chunk, "add").in_parts == in_parts
+
+
 def test_sums_of_floats_are_taken_in_order():
     given = reference(index(LANES), dtype=np.float32)
     assert isinstance(access_plans.of_atomic(given, ON_GPU, "add"), InOrder)

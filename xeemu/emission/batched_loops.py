@@ -13,9 +13,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
-from xeemu.emission import access, batched_updates, emitted_loops, iteration_blocks
+from xeemu.emission import access, batched_updates, emitted_loops, iteration_blocks, row_reductions
 from xeemu.emission.emitted_loops import EmittedLoop, PlacedAccess
 from xeemu.emission.items import Item, as_memory
 from xeemu.emission.values import Groupwise
@@ -49,7 +48,8 @@ def _blocks(loop: EmittedLoop, plan: Batched, version: Version, first: list[Any]
 class _Batch:
     """A loop in one of its versions.
 
-    Each iteration of a block has accumulators of its own, which are combined with each other in the end.
+    Each iteration of a block has accumulators of its own, which are combined with each other in the end; in rows only a
+    few parts of a block have.
     """
 
     loop: EmittedLoop
@@ -63,7 +63,8 @@ class _Batch:
     def ended(self, state: _State) -> list[Any]:
         """What is carried after the loop."""
         last, accumulators = state
-        return self._combined(last, {k: _total(accumulators[k], op) for k, op in self._reduced(last).items()})
+        total = row_reductions.of_parts if self.plan.rows else self._total
+        return self._combined(last, {k: total(accumulators[k], op) for k, op in self._reduced(last).items()})
 
     def after(self, iterations: int, state: _State) -> _State:
         """The state after so many iterations; a shorter last block leaves accumulators alone."""
@@ -80,7 +81,9 @@ class _Batch:
                 after[k] = access.carried_out(before, found[k], update.joined)
         reduced = self._reduced(carries)
         if iterations < self.version.iterations:
-            return self._combined(after, {k: _total(found[k], op) for k, op in reduced.items()}), accumulators
+            return self._combined(after, {k: self._total(found[k], op) for k, op in reduced.items()}), accumulators
+        if self.plan.rows:
+            found |= {k: row_reductions.in_parts(found[k].reshape(1, -1), op) for k, op in reduced.items()}
         return after, {k: collectives.COMBINE[op](accumulators[k], found[k]) for k, op in reduced.items()}
 
     def _found(self, iterations: int, carries: list[Any]) -> dict[int, Any]:
@@ -116,7 +119,12 @@ class _Batch:
         return {k: update.op for k, update in each if isinstance(update, Reduced)}
 
     def _accumulators(self, packed: jax.Array, op: str) -> jax.Array:
-        return jnp.full((self.version.iterations, *packed.shape), collectives.identity(op, packed.dtype))
+        shape = (1, row_reductions.PARTS) if self.plan.rows else (self.version.iterations, *packed.shape)
+        return jnp.full(shape, collectives.identity(op, packed.dtype))
+
+    def _total(self, found: jax.Array, op: str) -> jax.Array:
+        """What some iterations combine with a carry."""
+        return row_reductions.reduced(found, op, (0,), self.plan.in_parts)
 
     def _combined(self, carries: list[Any], found: dict[int, jax.Array]) -> list[Any]:
         """What is carried, combined with what was found for it."""
@@ -136,11 +144,6 @@ def _loaded(at: PlacedAccess, iterations: int) -> Groupwise:
     found = at.window.read(at.buffer.data)
     values = found.values.reshape(found.values.shape[0], iterations, -1)
     return dataclasses.replace(found, values=jnp.moveaxis(values, 1, 0))
-
-
-def _total(found: jax.Array, op: str) -> jax.Array:
-    """What some iterations combine with a carry."""
-    return lax.reduce(found, collectives.identity(op, found.dtype), collectives.COMBINE[op], (0,))
 
 
 def _neutral(packed: jax.Array | None, op: str) -> jax.Array | None:

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from xeemu.emission import fusion_barriers, ordered_atomics, positions, rectangles
+from xeemu.emission import fusion_barriers, ordered_atomics, positions, rectangles, row_reductions
 from xeemu.emission.buffers import Buffer
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.positions import Located
@@ -96,7 +96,7 @@ class PlacedWindow:
         within = "add" if op == "sub" else op
         neutral = collectives.identity(within, data.dtype)
         taking_part = values if mask is None else jnp.where(mask, values, neutral)
-        reduced = lax.reduce(self._laid_out(taking_part), neutral, collectives.COMBINE[within], window.repeated)
+        reduced = row_reductions.reduced(self._laid_out(taking_part), within, window.repeated, window.in_parts)
         total = strided_slices.window(reduced, window.strided)
         old = self._old(data)
         new = ordered_atomics.COMBINE[op](old, total)

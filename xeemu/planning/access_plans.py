@@ -253,7 +253,9 @@ def _combined_window(reference: Reference, op: str, chunk: Chunk) -> Window | No
     if reference.storage.space == "private" or op not in ops.COMBINING or not reference.address.proved:
         return None
     window = strided_windows.of_reference(reference, chunk)
-    return window if window is not None and window.dense else None
+    if window is None or not window.dense:
+        return None
+    return dataclasses.replace(window, in_parts=chunk.target.reduces_slowly)
 
 
 def _few(reference: Reference, op: str, number: int | None, chunk: Chunk) -> Few | None:

@@ -75,5 +75,5 @@ def window(access: MovingAccess, iterations: int) -> Window | None:
     if found is None or not found.dense:
         return None
     if operation != "store":
-        return found
+        return dataclasses.replace(found, in_parts=chunk.target.reduces_slowly)
     return found if access.move and found.writable(first.masked) else None

@@ -16,7 +16,8 @@ import math
 from collections.abc import Callable, Collection, Mapping
 
 from xeemu.ir import ops
-from xeemu.planning import independent_loops, reduction_loops, scatter_loops, strip_lengths
+from xeemu.knowledge import analysis
+from xeemu.planning import independent_loops, reduction_loops, row_reductions, scatter_loops, strip_lengths
 from xeemu.planning.independent_loops import Placed
 from xeemu.planning.iterations import Iteration
 from xeemu.planning.loop_accesses import CountedLoop, MovingAccess
@@ -115,13 +116,17 @@ class Batched:
       updated: what becomes of each carry that does not grow steadily, by its number.
       growth: for the numbers of the others how much they grow.
       versions: of the loop.
+      rows: whether an iteration has a single element, and a block is a row of such (see `row_reductions`).
       unrolled: blocks that are emitted one after the other.
+      in_parts: whether what many iterations combine with one element is combined in parts (see `row_reductions`).
     """
 
     updated: Mapping[int, Reduced | Placed | Scattered]
     growth: Mapping[int, int]
     versions: Versions
+    rows: bool = False
     unrolled: int = 1
+    in_parts: bool = False
 
 
 LoopPlan = OneByOne | StripMined | Batched
@@ -173,7 +178,7 @@ def _batched(loop: CountedLoop, streams: bool) -> Batched | None:
     """A loop that does nothing else, if blocks are worth while; `streams` if it could be strip-mined."""
     placed = independent_loops.of_carries(loop)
     numbers = [update.number for update in placed.values()]
-    iterations = _placed_iterations(loop) if placed else _reduced_iterations(loop)
+    iterations, rows = (_placed_iterations(loop), False) if placed else _reduced_iterations(loop)
     updated = _updated(loop, placed) if iterations > 1 and not (placed and streams) else None
     if updated is None:
         return None
@@ -196,8 +201,8 @@ def _batched(loop: CountedLoop, streams: bool) -> Batched | None:
         return None
     # What is updated is not emitted twice.
     versions = _single(beyond) if placed else _versions(loop, doubted, inside, beyond)
-    unrolled = 1 if placed else _unrolled(loop)
-    return Batched(updated, loop.growth, versions, unrolled)
+    unrolled = 1 if rows or placed else _unrolled(loop)
+    return Batched(updated, loop.growth, versions, rows, unrolled, loop.chunk.target.reduces_slowly)
 
 
 def _updated(loop: CountedLoop, placed: Mapping[int, Placed]) -> Mapping[int, Placed | Reduced] | None:
@@ -230,13 +235,28 @@ def _placed_iterations(loop: CountedLoop) -> int:
     return max(1, strip_lengths.evenly(loop.length, most))
 
 
-def _reduced_iterations(loop: CountedLoop) -> int:
-    """Iterations of a block that reduces; 1 if blocks are not worth while."""
-    figures, size = loop.chunk.target.blocks, _size(loop)
+def _reduced_iterations(loop: CountedLoop) -> tuple[int, bool]:
+    """Iterations of a block, 1 if blocks are not worth while, and whether these are single elements in a row."""
+    target, size = loop.chunk.target, _size(loop)
+    figures = target.blocks
     if size.lanes > figures.most_lanes:
-        return 1
+        return 1, False
+    changed = [v for k, v in enumerate(loop.body.inputs) if k not in loop.growth]
     most = min(size.iterations(figures.reduced_elements, loop), loop.length)
-    return max(1, strip_lengths.evenly(loop.length, most))
+    if target.reduces_slowly and size.lanes == 1 and all(row_reductions.takes(v.dtype) for v in changed):
+        fuses = len(changed) == 1 and _fuses(loop)
+        if row := row_reductions.longest(loop.length if fuses else most):
+            return row, True
+    return max(1, strip_lengths.evenly(loop.length, most)), False
+
+
+def _fuses(loop: CountedLoop) -> bool:
+    """Whether a compiler makes one pass of all that a loop loads, computes and reduces, and needs no memory for it.
+
+    It does so for a single result of elements that lie side by side, within bounds.
+    """
+    loads = ((n, op) for n, op in enumerate(loop.body.ops) if op.name == ops.LOAD)
+    return all(abs(loop.moves.get(n, 2)) < 2 and not analysis.doubted(op, loop.facts) for n, op in loads)
 
 
 # --- Windows alone ---

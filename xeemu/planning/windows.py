@@ -97,6 +97,7 @@ class Window:
       apart: whether it is written to an array that XLA takes for no other. XLA may write to an array in place although
         what it writes comes from elsewhere in the same array, if one of the two sees it in another shape (a fault of
         JAX 0.10.2 on CPUs).
+      in_parts: whether long rows of values for one element are combined in parts (see `row_reductions`).
     """
 
     start: Start
@@ -104,6 +105,7 @@ class Window:
     strided: StridedPattern
     groups: int
     apart: bool = False
+    in_parts: bool = False
 
     @property
     def dense(self) -> bool:
