@@ -95,10 +95,11 @@ def test_nothing_is_left():
 
 
 def test_stores():
-    def of(given, chunk=CHUNK):
-        return access_plans.of_store(given, chunk)
+    def of(given, *options, chunk=CHUNK):
+        return access_plans.of_store(given, chunk, *options)
 
     assert isinstance(of(reference(index(LANES))).by, Window)
+    assert isinstance(of(reference(index(LANES)), True).by, Scatter)
     assert isinstance(
         of(reference(index(2 * LANES, step=0), alone=False)).by, Scatter
     )  # others lie between the elements

@@ -205,7 +205,7 @@ def _tree(ready):
 
 def _hazards(ready):
     found = hazards.of_body(ready.facts)
-    numbers = (found.gathered, found.waits, found.entangled, found.rewritten)
+    numbers = (found.gathered, found.waits, found.scattered, found.entangled, found.rewritten)
     return [sorted(each) for each in numbers]
 
 

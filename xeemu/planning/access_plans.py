@@ -200,11 +200,12 @@ def _run(reference: Reference, chunk: Chunk) -> int:
     return math.gcd(len(pattern), *(np.flatnonzero(np.diff(pattern) != 1) + 1).tolist())
 
 
-def of_store(reference: Reference, chunk: Chunk) -> Store:
-    """How a plain store is carried out."""
+def of_store(reference: Reference, chunk: Chunk, scattered: bool = False) -> Store:
+    """How a plain store is carried out; by a scatter if it has to be `scattered`."""
     if reference.is_empty:
         return Store(Empty())
-    return Store(_stored_window(reference, chunk) or Scatter(reference.always))
+    window = None if scattered else _stored_window(reference, chunk)
+    return Store(window or Scatter(reference.always))
 
 
 def _stored_window(reference: Reference, chunk: Chunk) -> Window | None:

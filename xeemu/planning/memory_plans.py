@@ -139,7 +139,7 @@ class MemoryOperations:
         reference = self._constrained(dataclasses.replace(reference, masked=reference.masked or self.masked), number)
         operation = ops.operation(op)
         if operation == "store":
-            return access_plans.of_store(reference, chunk)
+            return access_plans.of_store(reference, chunk, number in self.hazards.scattered)
         if op.name != ops.ATOMIC:
             raise ops.unhandled(op, "the choice of plans of accesses")
         if op.attributes["fetch"]:
