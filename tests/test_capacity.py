@@ -101,10 +101,11 @@ def test_nothing_is_compiled_for_what_is_refused(available, monkeypatch):
 
 
 def test_a_check_counts_what_its_observers_keep(available):
-    """A shadow of the results, four times as large, that goes in and comes out of the chunks."""
+    """A shadow of the results, four times as large, that goes in and comes out of the chunks, once there is doubt."""
     available(100_000)
     xe.launch(gather, RANGE, memory_bytes=1)(X, Y)
-    message = refused(lambda: xe.check(gather, RANGE)(X, Y))
+    xe.check(gather, RANGE)(X, Y)
+    message = refused(lambda: xe.check(gather, RANGE)(X // 2, Y))
     kept = int(re.search(r"(\d+) bytes to work with", message)[1])
     assert kept > 8 * Y.nbytes
     available(None)

@@ -112,7 +112,7 @@ def test_a_loop_of_just_so_many_iterations_ends(untested, monkeypatch):
 
 @pytest.mark.parametrize("untested", [1, 4])
 def test_iterations_that_follow_each_other_are_apart_for_the_compiler(untested, monkeypatch):
-    hosts.take(monkeypatch, "unrolling", untested=untested)
+    hosts.take(monkeypatch, "strips", untested=untested)
     arguments = (jax.ShapeDtypeStruct((n,), np.int32) for n in (1, 128))
     (loop,) = re.findall(r"stablehlo.while.*", xe.launch(apart, N).lower(*arguments).as_text(), re.DOTALL)
     assert loop.count("stablehlo.optimization_barrier") == (untested if untested > 1 else 0)
