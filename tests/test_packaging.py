@@ -57,7 +57,7 @@ def test_every_package_is_named_for_the_wheel():
 
 def test_a_checkout_finds_its_kernels():
     """Python run in a checkout's root takes the package there, however xeemu is installed (-S: no finders)."""
-    packages = os.pathsep.join(path for path in sys.path if path)
+    packages = os.pathsep.join((str(ROOT), *filter(None, sys.path)))
     command = [sys.executable, "-S", "-c", "import xeemu.kernels; print(xeemu.kernels.__file__)"]
     run = subprocess.run(command, cwd=ROOT, env=os.environ | {"PYTHONPATH": packages}, capture_output=True, text=True)
     assert run.stdout.strip() == str(ROOT / "kernels" / "__init__.py"), run.stderr
