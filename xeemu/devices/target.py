@@ -29,7 +29,7 @@ class Strips:
       most_of_few: where few groups run the code, which had better be short (2-core EPYC: with 64 the convolutions run
         as long, and compile an eighth longer); a GPU waits for its kernels then rather than for what they compute.
       untested: iterations of a loop of few operations that groups leave at different times, before the host looks if
-        any goes on (H200: with 1 rows of a sparse matrix take 1.8 times as long, those of OpenCL C 2.3, steps of
+        any goes on (H100: with 1 rows of a sparse matrix take 1.8 times as long, those of OpenCL C 2.3, steps of
         integers 2.7, rows of 3 elements 1.4; with 8 they take 0.7, 1.1, 0.8 and 0.9 of the time, and their first call
         1.4 to 1.7; as a loop inside the loop they take as long as with 1; fused with each other, 0.9, 1.3, 0.9 and 1.0,
         and their first call 1.3 to 1.7; a CPU looks in passing).
