@@ -2,13 +2,12 @@
 
 The loads of a batch (see `load_batches`) are under way together, as are those of the iterations of a counted
 loop without barriers that compilers unroll (see `unrolling`), unless each needs what the one before has loaded; but no
-more at a time than that. A sub-group
-then waits once for them, which is a *round*, for as long as the slowest of them takes: where it misses once in its
-batch, or in its loop, one round is as long as that; in further rounds those that miss are together. More loads so never
-wait less. Of loads that not all sub-groups make, those that fewer make are taken to be made by some that make the
-others too. For a load before a barrier all sub-groups of the work-group wait, also those that have nothing to load: of
-the loops and branches before it, which may go side by side in different sub-groups, for the longest alone. In a
-work-group in which none loads, none waits.
+more at a time than that. A sub-group then waits once for them, which is a *round*, for as long as the slowest of them
+takes: where it misses once in its batch, or in its loop, one round is as long as that; in further rounds those that
+miss are together. More loads so never wait less. Of loads that not all sub-groups make, those that fewer make are taken
+to be made by some that make the others too. For a load before a barrier all sub-groups of the work-group wait, also
+those that have nothing to load: of the loops and branches before it, which may go side by side in different sub-groups,
+for the longest alone. In a work-group in which none loads, none waits.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
