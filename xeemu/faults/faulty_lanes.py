@@ -76,7 +76,7 @@ def added(
 
     def add(found: Found) -> Found:
         count, kept = found
-        seen = vector(example(Lane.first(hits, event, chunk)))
+        seen = vector(example(Lane.first(hits & (count >= 0), event, chunk)))  # XLA takes seconds to search a constant
         return count + hits.sum(), jnp.where(count == 0, seen, kept)
 
     after: Found = lax.cond(bits.any_of(hits), add, lambda found: found, found)

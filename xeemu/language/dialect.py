@@ -282,7 +282,7 @@ OPENCL_C = Dialect(
     written_out="#pragma unroll before it",
     vectors="with vload{count} or vstore{count}",
     first_is_contiguous=True,
-    empty="Test the pointer before it is used, if ({name} != 0): null has no elements. Or give it some.",
+    empty="Null has no elements: test the pointer before it is used, or give it some.",
     copies="async_work_group_",
     wait="wait_group_events(1, &event)",
 )
@@ -319,7 +319,7 @@ SYCL_CPP = Dialect(
     fence=lambda names, spaces: "sycl::atomic_fence(sycl::memory_order::acq_rel, sycl::memory_scope::work_group)",
     orders="orders {memory}",
     unordered="does not order {memory}",
-    empty="Test the pointer before it is used, if ({name} != nullptr): null has no elements. Or give it some.",
+    empty="Null has no elements: test the pointer before it is used, or give it some.",
     mask="Guard the access, if ({condition})",
     within="{index} >= 0 && {index} < {size}",
     beyond="if (it.get_global_id({d}) < {size})",
