@@ -19,7 +19,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from benchmark import ceilings, common, opencl, workloads
+from benchmark import ceilings, common, equal, opencl, workloads
 
 import xeemu as xe
 from xeemu.kernels import EXAMPLES, Example, example, histogram, slm_bank
@@ -36,6 +36,7 @@ def describe() -> None:
         machine=_machine(),
         groups=list(_GROUPS),
         common=list(common.COMMON),
+        equal=list(equal.REPEATED),
     )
 
 
@@ -307,3 +308,12 @@ def _round(call: Callable[[], Any]) -> float:
     while len(times) < _LEAST_CALLS or sum(times) < _LEAST_SECONDS:
         times.append(_timed(call)[0])
     return statistics.median(times)
+
+
+# --- Equal calls ---
+
+
+def equal_calls(name: str, rounds: int) -> None:
+    """Says the processor time in seconds of an equal launch, check, profile and estimate, a number for each round."""
+    _warm_up()
+    _say(**equal.seconds(equal.REPEATED[name](), rounds))
