@@ -188,13 +188,14 @@ def check_program(traced_: program.Program, facts: Facts, scalar: np.generic) ->
 def base_of(variable: Any, body: Any, facts: Facts, bases: dict[Any, Any], row: dict[Any, np.ndarray]) -> Any:
     """The base of a variable's form, as the interpreter finds it."""
     known = facts.values[variable]
-    rule = facts.bases.get(variable)
+    factors = facts.factors.get(variable)
     if known.form is None or not known.form.based:
         return None
-    if rule is None:
+    if factors is None:
         return jnp.asarray(row[variable])
     (op,) = [e for e in body.ops if variable in e.results]
-    return rule([None if isinstance(a, Constant) else bases[a] for a in op.operands])
+    given = [(facts.value(a).form, None if isinstance(a, Constant) else bases[a]) for a in op.operands]
+    return forms.base([forms.converted(form, base, variable.dtype) for form, base in given], factors)
 
 
 @pytest.mark.thorough
@@ -262,7 +263,7 @@ def test_what_may_overflow_or_is_not_linear_has_no_form(function):
     result, facts = traced(function, ((8, 6), (4, 3)), np.int32(5))
     op = result.body.ops[-1]
     form = facts.values[op.results[0]].form
-    assert form is None or (form.based and op.results[0] not in facts.bases and op.results[0].shape == ())
+    assert form is None or (form.based and op.results[0] not in facts.factors and op.results[0].shape == ())
 
 
 @pytest.mark.parametrize("dtype", TYPES)

@@ -67,7 +67,9 @@ def test_rules_are_for_the_operations_that_the_table_says(rules, holds):
 
 
 @pytest.mark.parametrize(
-    "rules", [intervals._RULES, forms._RULES, printer._SIGNS], ids=["intervals", "forms", "listing"]
+    "rules",
+    [intervals._RULES, forms._RULES, forms._FACTORS, printer._SIGNS],
+    ids=["intervals", "forms", "factors", "listing"],
 )
 def test_other_rules_are_for_known_operations(rules):
     assert rules.keys() <= table.OPS.keys()

@@ -138,8 +138,8 @@ def _bound(binding: Binding, operands: Sequence[Emitted], chunk: EmittedChunk) -
 def _formed(facts: Facts, op: Op, operands: list[Emitted]) -> Emitted:
     """The result as a lane form, which its operands or nothing but the program decides on."""
     (out,) = op.results
-    rule = facts.bases.get(out)
-    base = rule([o.base for o in operands]) if rule else None
+    bases = [forms.converted(o.known.form, o.base, out.dtype) for o in operands if o.known.form is not None]
+    base = forms.base(bases, factors) if (factors := facts.factors.get(out)) else None
     return Emitted(facts.values[out], out.shape, out.dtype, LANE_FORM, base)
 
 

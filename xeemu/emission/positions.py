@@ -171,7 +171,8 @@ class Touched:
 def locate(known: Address, buffer: Buffer, indices: Sequence[Emitted], chunk: EmittedChunk) -> Located:
     """Where an access lies, from what is known of that and the components of its index."""
     found = _bases(indices, known) if known.components else ()
-    return Located(known, _linear_base(found, buffer.shape), found, functools.partial(_find, known, indices, chunk))
+    base = forms.base(found, strided_patterns.strides(buffer.shape))
+    return Located(known, base, found, functools.partial(_find, known, indices, chunk))
 
 
 def _find(known: Address, indices: Sequence[Emitted], chunk: EmittedChunk) -> Found:
@@ -192,16 +193,6 @@ def _bases(indices: Sequence[Emitted], known: Address) -> tuple[jax.Array | None
     """The bases of the components of an address."""
     each = ((i.known.form, i.base) for i in indices)
     return tuple(forms.converted(form, base, known.dtype) for form, base in each if form is not None)
-
-
-def _linear_base(bases: Sequence[jax.Array | None], shape: Sequence[int]) -> jax.Array | None:
-    """The base of a linear index from those of its components, or None."""
-    terms = [
-        base if n == 1 else lax.mul(base, forms.wrapped(n, base.dtype))
-        for base, n in zip(bases, strided_patterns.strides(shape), strict=False)
-        if base is not None
-    ]
-    return functools.reduce(lax.add, terms) if terms else None
 
 
 def _in_range(index: jax.Array, size: int) -> jax.Array:

@@ -173,7 +173,7 @@ def of_index(shape: tuple[int, ...], copies: int, indices: Sequence[Index], elem
     """
     dtype = np.dtype(np.int32 if math.prod(shape) * copies < _INT32_LIMIT else np.int64)
     components = _components(indices, elements, dtype)
-    form = dataclasses.replace(_linear(components, shape), based=_based(indices)) if components else None
+    form = _linear(components, shape, _based(indices)) if components else None
     safe = tuple(_is_safe(i.known, elements, size) for i, size in zip(indices, shape, strict=True))
     exact = all(intervals.within(i.known.interval, intervals.of_dtype(dtype)) for i in indices)
     return Address(shape, elements, dtype, safe, form, components, _interval(shape, indices), exact)
@@ -217,14 +217,10 @@ def _components(indices: Sequence[Index], elements: Elements, dtype: np.dtype) -
     return tuple(found)
 
 
-def _linear(components: Sequence[Component], shape: Sequence[int]) -> Form:
+def _linear(components: Sequence[Component], shape: Sequence[int], based: bool) -> Form:
     """The linear index of some elements of a memory, `[n]`; its base is the sum of theirs, each times its stride."""
-    first = components[0].form
-    pattern, steps = np.zeros_like(first.pattern), np.zeros(len(first.steps), np.int64)
-    for component, stride in zip(components, strided_patterns.strides(shape), strict=True):
-        pattern = pattern + component.form.pattern * stride
-        steps = steps + np.asarray(component.form.steps, np.int64) * stride
-    return Form(first.based, tuple(steps.tolist()), pattern)
+    each = [component.form for component in components]
+    return dataclasses.replace(forms.linear(each, strided_patterns.strides(shape)), based=based)
 
 
 def _is_safe(known: Known, elements: Elements, size: int) -> bool:

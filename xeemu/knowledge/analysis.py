@@ -13,7 +13,7 @@ import numpy as np
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import forms, intervals
-from xeemu.knowledge.forms import BaseRule, Form
+from xeemu.knowledge.forms import Factors, Form
 from xeemu.knowledge.intervals import Interval
 from xeemu.language.geometry import Geometry
 
@@ -68,8 +68,8 @@ class Facts:
       body: the (sub)program.
       geometry: the sizes of the launch.
       values: what is known of each value.
-      bases: for a value with a form, how its base comes from the bases of its operation's operands; a value that
-        is missing is its own base.
+      factors: for a value with a form, of which multiples of the bases of its operation's operands its base is the sum;
+        a value that is missing is its own base.
       inner: for each structured operation the facts of its bodies (of `while`: the predicate's, then the body's).
       places: for each `cond`, for each result that is a memory the numbers of the branch operands that it is the next
         version of (several, if branches reach it in different ways), for others None.
@@ -80,7 +80,7 @@ class Facts:
     body: Region
     geometry: Geometry
     values: dict[Value, Known] = dataclasses.field(default_factory=dict)
-    bases: dict[Value, BaseRule] = dataclasses.field(default_factory=dict)
+    factors: dict[Value, Factors] = dataclasses.field(default_factory=dict)
     inner: dict[int, tuple["Facts", ...]] = dataclasses.field(default_factory=dict)
     places: dict[int, tuple[tuple[int, ...] | None, ...]] = dataclasses.field(default_factory=dict)
     found: dict[Any, Any] = dataclasses.field(default_factory=dict, repr=False)
@@ -104,7 +104,7 @@ class Facts:
     def adopt(self, number: int, op: Op, other: "Facts") -> None:
         """Takes over what another analysis of the same body knows of an operation."""
         self.values |= {v: other.values[v] for v in op.results}
-        self.bases |= {v: other.bases[v] for v in op.results if v in other.bases}
+        self.factors |= {v: other.factors[v] for v in op.results if v in other.factors}
         if number in other.inner:
             self.inner[number] = other.inner[number]
         if number in other.places:

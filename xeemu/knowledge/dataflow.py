@@ -14,7 +14,7 @@ from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import analysis, floor_division, forms, induction, intervals
 from xeemu.knowledge.analysis import Facts, Known
-from xeemu.knowledge.forms import BaseRule, Form
+from xeemu.knowledge.forms import Factors, Form
 from xeemu.knowledge.intervals import Interval
 from xeemu.language.geometry import Geometry
 from xeemu.language.program import Program
@@ -118,17 +118,17 @@ class _Dataflow:
             return [Known(varying)]
         exact = intervals.of_op(op, [o.interval for o in operands])
         fits = intervals.within(exact, dtype_interval)
-        form, rule = self._form(op, operands, fits)
+        form, factors = self._form(op, operands, fits)
         if form is not None and form.constant:
             exact, fits = intervals.of_array(form.pattern), True
         elif form is None and fits and exact is not None and exact[0] == exact[1]:
-            form, rule = forms.constant(np.full(out.shape, exact[0]), self.dimensions), None
-        if form is not None and rule is not None:
-            facts.bases[op.results[0]] = rule
+            form, factors = forms.constant(np.full(out.shape, exact[0]), self.dimensions), None
+        if form is not None and factors is not None:
+            facts.factors[out] = factors
         value = Known(varying, exact if fits else dtype_interval, form)
         return [_own_base(value, out, self.dimensions)]
 
-    def _form(self, op: Op, operands: list[Known], fits: bool) -> tuple[Form | None, BaseRule | None]:
+    def _form(self, op: Op, operands: list[Known], fits: bool) -> tuple[Form | None, Factors | None]:
         if op.name == "iota":
             return forms.iota(op, self.dimensions), None
         result = forms.of_op(op, [o.form for o in operands])
@@ -172,7 +172,7 @@ class _Dataflow:
             varying = partial or any(o.varying for o in operands)
             return _own_base(Known(varying, x.interval), out, self.dimensions)
         form = dataclasses.replace(x.form, pattern=x.form.pattern.max())
-        facts.bases[op.results[0]] = lambda bases: bases[0]
+        facts.factors[out] = (1,)
         interval = intervals.of_array(form.pattern) if form.constant else x.interval
         return _own_base(Known(x.varying, interval, form), out, self.dimensions)
 

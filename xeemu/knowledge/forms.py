@@ -21,8 +21,8 @@ from xeemu.knowledge import constant_folding
 # Larger constants than this are ordinary arrays: folding them would cost more than it gains.
 _LARGEST_PATTERN = 1 << 18
 
-# How the bases of the operands (None: no base) make the base of the result.
-BaseRule = Callable[[Sequence[Any]], Any]
+Factors = tuple[int, ...]
+"""What the bases of an operation's operands are multiplied with in the base of its result, which is their sum."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -90,23 +90,30 @@ def _origin(a: Form) -> int:
     return int(a.pattern.flat[0]) if a.pattern.size else 0
 
 
-def of_op(op: Op, operands: Sequence[Form | None]) -> tuple[Form, BaseRule] | None:
-    """The form of the exact result of `op` and the rule for its base; None if it has none."""
+def of_op(op: Op, operands: Sequence[Form | None]) -> tuple[Form, Factors] | None:
+    """The form of the exact result of `op`, and the factors of its base; None if it has no form."""
     out = op.results[0]
     if any(o is None for o in operands) or math.prod(out.shape) > _LARGEST_PATTERN:
         return None
     forms = [o for o in operands if o is not None]
-    if forms and all(f.constant for f in forms):
-        return _folded(op, forms)
-    rule = _RULES.get(op.name)
-    result = rule(op, forms) if rule else None
-    if result is None:
+    form, factors = _of_forms(op, forms)
+    if form is None or factors is None:
         return None
-    form, bases = result
-    return dataclasses.replace(form, pattern=np.broadcast_to(form.pattern, out.shape)), bases
+    return dataclasses.replace(form, pattern=np.broadcast_to(form.pattern, out.shape)), factors
 
 
-def _folded(op: Op, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
+def _of_forms(op: Op, forms: Sequence[Form]) -> tuple[Form | None, Factors | None]:
+    """The same, of the forms that all operands have."""
+    if forms and all(f.constant for f in forms):
+        return _folded(op, forms), (0,) * len(forms)
+    if (of := _FACTORS.get(op.name)) is not None:
+        factors = of(forms)
+        return None if factors is None else linear(forms, factors), factors
+    rule = _RULES.get(op.name)
+    return rule(op, forms) if rule else None, (1,)
+
+
+def _folded(op: Op, forms: Sequence[Form]) -> Form | None:
     """A constant result, computed by NumPy in the dtypes of the program."""
     name, out = op.name, op.results[0]
     fold = constant_folding.MOVES.get(name) or constant_folding.ELEMENTWISE.get(name)
@@ -117,31 +124,29 @@ def _folded(op: Op, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
         return None
     with np.errstate(all="ignore"):
         result = np.broadcast_to(np.asarray(fold(op.attributes, *values)), out.shape).astype(out.dtype)
-    folded = constant(result, len(forms[0].steps))
-    return (folded, lambda bases: None) if folded else None
+    return constant(result, len(forms[0].steps))
 
 
-def _add(_: Op, forms: Sequence[Form]) -> tuple[Form, BaseRule]:
-    a, b = forms
-    steps = tuple(x + y for x, y in zip(a.steps, b.steps, strict=True))
-    return Form(a.based or b.based, steps, a.pattern + b.pattern), _sum_of_bases
+# --- Sums of multiples ---
 
 
-def _sub(op: Op, forms: Sequence[Form]) -> tuple[Form, BaseRule]:
-    negative, _ = _scaled(forms[1], -1)
-    form, _ = _add(op, (forms[0], negative))
-    return form, lambda bases: _sum_of_bases((bases[0], _times(bases[1], -1)))
+def linear(forms: Sequence[Form], factors: Sequence[int]) -> Form:
+    """The sum of forms, each times a factor."""
+    terms = [(form, factor) for form, factor in zip(forms, factors, strict=True) if factor]
+    steps = tuple(sum(factor * form.steps[d] for form, factor in terms) for d in range(len(forms[0].steps)))
+    patterns = (form.pattern if factor == 1 else form.pattern * factor for form, factor in terms)
+    return Form(any(form.based for form, _ in terms), steps, sum(patterns, np.zeros((), np.int64)))
 
 
-def _sum_of_bases(bases: Sequence[Any]) -> Any:
-    present = [b for b in bases if b is not None]
+def base(bases: Sequence[Any], factors: Sequence[int]) -> Any:
+    """The base of such a sum from those of the forms, modulo its width; None if it has none, as some of them."""
     # lax takes a third of the time that the operators of arrays do, and every address is made of such sums.
-    return lax.add(*present) if len(present) == 2 else present[0] if present else None
-
-
-def _times(base: Any, factor: int) -> Any:
-    """In the base's dtype, modulo its range: only the whole value is known not to overflow."""
-    return None if base is None else lax.mul(base, wrapped(factor, base.dtype))
+    terms = [
+        base if factor == 1 else lax.mul(base, wrapped(factor, base.dtype))
+        for base, factor in zip(bases, factors, strict=False)
+        if base is not None and factor
+    ]
+    return functools.reduce(lax.add, terms) if terms else None
 
 
 def wrapped(value: int, dtype: Any) -> Any:
@@ -170,46 +175,40 @@ def widened(form: Form, base: np.dtype | None, dtype: np.dtype) -> Form:
     return dataclasses.replace(form, pattern=form.pattern - _origin(form))
 
 
-def _scaled(form: Form, factor: int) -> tuple[Form, Callable[[Any], Any]]:
-    steps = tuple(s * factor for s in form.steps)
-    return Form(form.based, steps, form.pattern * factor), lambda base: _times(base, factor)
-
-
-def _mul(_: Op, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
+def _of_product(forms: Sequence[Form]) -> Factors | None:
     for number, factors in ((0, forms[1]), (1, forms[0])):
         if factors.constant and (factor := single(factors.pattern)) is not None:
-            form, times = _scaled(forms[number], factor)
-            return form, functools.partial(_base_of, number, times)
+            return (0, factor) if number else (factor, 0)
     return None
 
 
-def _base_of(number: int, times: Callable[[Any], Any], bases: Sequence[Any]) -> Any:
-    return times(bases[number])
-
-
-def _shift_left(_: Op, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
+def _of_shift(forms: Sequence[Form]) -> Factors | None:
     shift = single(forms[1].pattern) if forms[1].constant else None
-    if shift is None or not 0 <= shift < 63:
-        return None
-    form, times = _scaled(forms[0], 1 << shift)
-    return form, lambda bases: times(bases[0])
+    return None if shift is None or not 0 <= shift < 63 else (1 << shift, 0)
 
 
-def _rem(_: Op, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
+_FACTORS: dict[str, Callable[[Sequence[Form]], Factors | None]] = {
+    "add": lambda _: (1, 1),
+    "sub": lambda _: (1, -1),
+    "neg": lambda _: (-1,),
+    "mul": _of_product,
+    "shift_left": _of_shift,
+}
+"""Of what gives a sum of multiples of its operands the factors; None if they are not known."""
+
+
+# --- Other operations, whose results have no base or that of the first operand ---
+
+
+def _rem(_: Op, forms: Sequence[Form]) -> Form | None:
     """What groups add is a multiple of the divisor."""
     divisor = _divisor(forms)
-    if divisor is None:
-        return None
-    a = forms[0]
-    return Form(False, (0,) * len(a.steps), a.pattern % divisor), lambda bases: None
+    return None if divisor is None else Form(False, (0,) * len(forms[0].steps), forms[0].pattern % divisor)
 
 
-def _div(_: Op, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
-    divisor = _divisor(forms)
-    if divisor is None:
-        return None
-    a = forms[0]
-    return Form(False, tuple(s // divisor for s in a.steps), a.pattern // divisor), lambda bases: None
+def _div(_: Op, forms: Sequence[Form]) -> Form | None:
+    divisor, a = _divisor(forms), forms[0]
+    return None if divisor is None else Form(False, tuple(s // divisor for s in a.steps), a.pattern // divisor)
 
 
 def _divisor(forms: Sequence[Form]) -> int | None:
@@ -227,17 +226,14 @@ def single(pattern: np.ndarray) -> int | None:
     return int(first) if (pattern == first).all() else None
 
 
-def _moved(op: Op, forms: Sequence[Form]) -> tuple[Form, BaseRule]:
+def _moved(op: Op, forms: Sequence[Form]) -> Form:
     pattern = constant_folding.MOVES[op.name](op.attributes, forms[0].pattern)
-    return dataclasses.replace(forms[0], pattern=pattern), lambda bases: bases[0]
+    return dataclasses.replace(forms[0], pattern=pattern)
 
 
-def _converted(op: Op, forms: Sequence[Form]) -> tuple[Form, BaseRule] | None:
+def _converted(op: Op, forms: Sequence[Form]) -> Form | None:
     dtype, form = op.results[0].dtype, forms[0]
-    if dtype.kind == "b":
-        return None
-    before = op.operands[0].dtype if form.based else None
-    return widened(form, before, dtype), lambda bases: converted(form, bases[0], dtype)
+    return None if dtype.kind == "b" else widened(form, op.operands[0].dtype if form.based else None, dtype)
 
 
 def iota(op: Op, dimensions: int) -> Form | None:
@@ -247,14 +243,9 @@ def iota(op: Op, dimensions: int) -> Form | None:
     return constant(constant_folding.iota(op.attributes).astype(op.results[0].dtype), dimensions)
 
 
-_RULES: dict[str, Callable[[Op, Sequence[Form]], tuple[Form, BaseRule] | None]] = {
+_RULES: dict[str, Callable[[Op, Sequence[Form]], Form | None]] = {
     **dict.fromkeys(constant_folding.MOVES, _moved),
-    "add": _add,
-    "sub": _sub,
-    "mul": _mul,
     "rem": _rem,
     "div": _div,
-    "shift_left": _shift_left,
-    "neg": lambda op, forms: (lambda r: (r[0], lambda bases: r[1](bases[0])))(_scaled(forms[0], -1)),
     "convert_element_type": _converted,
 }

@@ -175,7 +175,7 @@ class _Layouts:
     def _is_formed(self, value: Value) -> bool:
         """Whether it has a lane form that its operation's operands or nothing but the program decides on."""
         form = self.facts.values[value].form
-        return form is not None and (form.constant or value in self.facts.bases)
+        return form is not None and (form.constant or value in self.facts.factors)
 
     def _plan(self, op: Op) -> OperationPlan:
         """How one of JAX's operations is carried out."""

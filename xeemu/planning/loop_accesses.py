@@ -5,6 +5,7 @@ All of it is known before anything of the loop is emitted.
 
 import dataclasses
 import functools
+import operator
 from collections.abc import Mapping
 from typing import Any
 
@@ -150,7 +151,7 @@ def moves(facts: Facts) -> dict[int, int]:
     growth: dict[Any, int] = dict.fromkeys(facts.body.seen, 0)
     for v, out in zip(facts.body.inputs, facts.body.outputs, strict=False):
         step = 0 if out is v else induction.increment(facts.body, v, out)
-        if step is not None and (not step or out in facts.bases):
+        if step is not None and (not step or out in facts.factors):
             growth[v] = step
     found: dict[int, int] = {}
     for number, op in enumerate(facts.body.ops):
@@ -158,28 +159,23 @@ def moves(facts: Facts) -> dict[int, int]:
             step = _growth(op.operands[1], growth)
             if step is not None and op.attributes["access"].rank == op.operands[0].ndim == 1:
                 found[number] = step
-        elif (step := _result(op, growth)) is not None and (not step or op.results[0] in facts.bases):
-            # A base that comes from other bases is that of an exact result, which neither wraps nor rounds.
+        elif (step := _result(op, growth, facts)) is not None:
             growth |= dict.fromkeys(op.results, step)
     return found
 
 
-def _result(op: Op, growth: Mapping[Any, int]) -> int | None:
+def _result(op: Op, growth: Mapping[Any, int], facts: Facts) -> int | None:
     """How much the results of an operation grow in each iteration; None if that is not known."""
-    name, steps = op.name, [_growth(a, growth) for a in op.used]
     if op.name in (ops.LOCAL_ID, ops.GROUP_ID):
         return 0
-    if op.name in ops.LANGUAGE or None in steps:
+    steps = [step for a in op.used if (step := _growth(a, growth)) is not None]
+    if op.name in ops.LANGUAGE or len(steps) < len(op.used):
         return None
-    known = [step for step in steps if step is not None]
-    if name in ("add", "sub"):
-        return known[0] + (known[1] if name == "add" else -known[1])
-    if name in ("broadcast_in_dim", "reshape", "squeeze", "convert_element_type"):
-        return known[0]
-    if name == "mul" and (factors := [(k, a) for k, a in enumerate(op.operands) if isinstance(a, Constant)]):
-        number, factor = factors[-1]
-        return known[1 - number] * int(factor.array) if factor.dtype.kind in "iu" and not factor.ndim else None
-    return None if any(known) else 0
+    if not any(steps):
+        return 0
+    # A base that comes from other bases is that of an exact result, which neither wraps nor rounds.
+    factors = facts.factors.get(op.results[0])
+    return None if factors is None else sum(map(operator.mul, factors, steps))
 
 
 def _growth(value: Value, growth: Mapping[Any, int]) -> int | None:
