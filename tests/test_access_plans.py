@@ -123,9 +123,15 @@ def test_atomic_updates_of_a_line(op, dtype, waits, kind):
     assert isinstance(access_plans.of_atomic(given, ON_GPU, op, None, waits), kind)
 
 
-@pytest.mark.parametrize(("chunk", "in_parts"), [(CHUNK, True), (ON_GPU, False)])
-def test_what_a_line_is_combined_with_goes_in_parts_where_rows_are_slow(chunk, in_parts):
-    assert access_plans.of_atomic(reference(index(LANES)), chunk, "add").in_parts == in_parts
+@pytest.mark.parametrize(
+    ("groups", "target", "dtype", "in_parts"),
+    [(16, CPU, np.int32, True), (16, GPU, np.int32, False), (16, CPU, np.int8, False), (15, CPU, np.int32, False)],
+)
+def test_a_long_row_for_one_element_is_combined_in_parts_where_rows_are_slow(groups, target, dtype, in_parts):
+    geometry = dataclasses.replace(CHUNK.geometry, global_range=(ITEMS * groups,))
+    chunk = dataclasses.replace(CHUNK, geometry=geometry, count=groups, target=target)
+    one = reference(index(np.zeros_like(LANES), step=0), dtype=dtype)
+    assert access_plans.of_atomic(one, chunk, "add").in_parts == in_parts
 
 
 def test_sums_of_floats_are_taken_in_order():

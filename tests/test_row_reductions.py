@@ -10,14 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import COMBINE
 
-from xeemu.devices.target import CPU, GPU
 from xeemu.emission import row_reductions
-from xeemu.planning.row_reductions import PARTS, longest
+from xeemu.planning.row_reductions import PARTS, are_rows, longest
 
 
 def expected(values, op, axes):
     with np.errstate(over="ignore"):
         return COMBINE[op].reduce(values, axis=tuple(axes), dtype=values.dtype, keepdims=False) if axes else values
+
+
+def reduced(x, op, axes):
+    """Values put together, rows in parts if they are such as are taken so."""
+    return row_reductions.reduced(jnp.asarray(x), op, axes, are_rows(x.shape, axes, x.dtype))
 
 
 def numbers(shape, dtype="int32"):
@@ -32,7 +36,7 @@ def numbers(shape, dtype="int32"):
 def test_rows(op, dtype, length):
     with jax.enable_x64(dtype == "int64"):
         x = numbers((2, length), dtype)
-        found = row_reductions.reduced(jnp.asarray(x), op, (1,), parts=True)
+        found = reduced(x, op, (1,))
         assert found.dtype == dtype
         np.testing.assert_array_equal(found, expected(x, op, (1,)))
 
@@ -45,35 +49,34 @@ def test_any_axes(data):
         shape.pop()
     axes = data.draw(st.lists(st.integers(0, len(shape) - 1), unique=True, max_size=len(shape)), label="axes")
     op, x = data.draw(st.sampled_from(sorted(COMBINE)), label="op"), numbers(shape)
-    for host in CPU, GPU:
-        np.testing.assert_array_equal(row_reductions.reduced(jnp.asarray(x), op, axes, host), expected(x, op, axes))
+    for found in reduced(x, op, axes), row_reductions.reduced(jnp.asarray(x), op, axes, parts=False):
+        np.testing.assert_array_equal(found, expected(x, op, axes))
 
 
 @pytest.mark.parametrize("op", ["and", "or", "xor"])
 def test_truth(op):
     x = np.random.default_rng(0).random((3, 5000)) < 0.5
-    found = row_reductions.reduced(jnp.asarray(x), op, (1,), parts=True)
+    found = reduced(x, op, (1,))
     np.testing.assert_array_equal(found, COMBINE[op].reduce(x, axis=1))
 
 
 def test_rows_of_none():
     for shape in (0, 300), (300, 0):
-        found = row_reductions.reduced(jnp.zeros(shape, jnp.int32), "add", (1,), parts=True)
+        found = reduced(np.zeros(shape, np.int32), "add", (1,))
         np.testing.assert_array_equal(found, np.zeros(shape[0]))
 
 
 def test_floats_are_left_to_the_compiler():
     x = np.arange(70_000, dtype=np.float32)
-    text = str(jax.make_jaxpr(lambda x: row_reductions.reduced(x, "max", (0,), parts=True))(x))
-    assert f"f32[{PARTS}]" not in text
-    assert row_reductions.reduced(jnp.asarray(x), "max", (0,), parts=True) == 69_999
+    assert f"f32[{PARTS}]" not in str(jax.make_jaxpr(lambda x: reduced(x, "max", (0,)))(x))
+    assert reduced(x, "max", (0,)) == 69_999
 
 
 @pytest.mark.parametrize("shape", [(2**20,), (4, 2**18), (2**20 + 4321,)])
 def test_a_row_of_what_is_computed_takes_no_memory(shape):
     """XLA would write all that is computed, and then a thirty-second of it."""
     x = numbers(shape)
-    row = jax.jit(lambda x: row_reductions.reduced(x * 3 + (x >> 2), "add", (x.ndim - 1,), parts=True))
+    row = jax.jit(lambda x: reduced(x * 3 + (x >> 2), "add", (x.ndim - 1,)))
     assert launches.temporary_bytes(row, x) < 1 << 14
 
 

@@ -63,8 +63,11 @@ class _Batch:
     def ended(self, state: _State) -> list[Any]:
         """What is carried after the loop."""
         last, accumulators = state
-        total = row_reductions.of_parts if self.plan.rows else self._total
-        return self._combined(last, {k: total(accumulators[k], op) for k, op in self._reduced(last).items()})
+        if self.plan.rows:
+            total = {k: row_reductions.of_parts(accumulators[k], op) for k, op in self._reduced(last).items()}
+        else:
+            total = self._totals(accumulators, self.version.iterations, last)
+        return self._combined(last, total)
 
     def after(self, iterations: int, state: _State) -> _State:
         """The state after so many iterations; a shorter last block leaves accumulators alone."""
@@ -81,7 +84,7 @@ class _Batch:
                 after[k] = access.carried_out(before, found[k], update.joined)
         reduced = self._reduced(carries)
         if iterations < self.version.iterations:
-            return self._combined(after, {k: self._total(found[k], op) for k, op in reduced.items()}), accumulators
+            return self._combined(after, self._totals(found, iterations, carries)), accumulators
         if self.plan.rows:
             found |= {k: row_reductions.in_parts(found[k].reshape(1, -1), op) for k, op in reduced.items()}
         return after, {k: collectives.COMBINE[op](accumulators[k], found[k]) for k, op in reduced.items()}
@@ -122,9 +125,12 @@ class _Batch:
         shape = (1, row_reductions.PARTS) if self.plan.rows else (self.version.iterations, *packed.shape)
         return jnp.full(shape, collectives.identity(op, packed.dtype))
 
-    def _total(self, found: jax.Array, op: str) -> jax.Array:
-        """What some iterations combine with a carry."""
-        return row_reductions.reduced(found, op, (0,), self.plan.in_parts)
+    def _totals(self, found: dict[int, Any], iterations: int, carries: list[Any]) -> dict[int, jax.Array]:
+        """What so many iterations combine with the carries, together."""
+        blocks, reduced = self.version.blocks, self._reduced(carries)
+        return {
+            k: row_reductions.reduced(found[k], op, (0,), k in blocks[iterations].in_parts) for k, op in reduced.items()
+        }
 
     def _combined(self, carries: list[Any], found: dict[int, jax.Array]) -> list[Any]:
         """What is carried, combined with what was found for it."""

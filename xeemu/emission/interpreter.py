@@ -36,6 +36,7 @@ from xeemu.planning.body_plans import (
 from xeemu.planning.compare_fusion import Comparison
 from xeemu.planning.layouts import LANE_FORM
 from xeemu.planning.memory_plans import LoadPlan, UpdatePlan
+from xeemu.planning.operation_plans import Collected
 from xeemu.planning.storage import Storage
 
 
@@ -120,6 +121,8 @@ class _Interpreter:
                 return memory_ops.accessed(applied, plan, self.context)
             case Storage():
                 return [memory_ops.allocated(plan)]
+            case Collected():
+                return self._collected(applied, plan)
             case CallPlan(body):
                 return self.body(body, applied.operands, applied.active)
             case ChoicePlan():
@@ -148,13 +151,14 @@ class _Interpreter:
         if op.name == ops.UNIFORM:
             operands = list(map(as_value, applied.operands))
             return lifted_ops.uniform(facts, op, operands, applied.layouts[0], self.context.chunk, self.context.present)
-        if op.name != ops.COLLECTIVE:
-            raise ops.unhandled(op, "the interpreter")
-        if op.attributes["collective"].masked:
-            passage = Passage(facts, applied.number, as_value(applied.operands[-1]), applied.active)
+        raise ops.unhandled(op, "the interpreter")
+
+    def _collected(self, applied: Applied, plan: Collected) -> list[Item]:
+        """The result of a group algorithm."""
+        if applied.op.attributes["collective"].masked:
+            passage = Passage(applied.facts, applied.number, as_value(applied.operands[-1]), applied.active)
             self.context.observer.on_barrier(passage, self.context.chunk)
-        operands = list(map(as_value, applied.operands))
-        return lifted_ops.collective(facts, op, operands, applied.layouts[0], self.context.chunk)
+        return lifted_ops.collected(applied, plan, self.context.chunk)
 
 
 @dataclasses.dataclass(eq=False)

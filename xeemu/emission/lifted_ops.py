@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
 from xeemu.emission import exactness, invariant_divisions, items, movements, positions, subgroups
@@ -25,12 +24,13 @@ from xeemu.ir.program import Op
 from xeemu.knowledge import forms
 from xeemu.knowledge.addressing import Elements
 from xeemu.knowledge.analysis import Facts
-from xeemu.planning import layouts, operation_plans
+from xeemu.planning import layouts
 from xeemu.planning.compare_fusion import Comparison
 from xeemu.planning.layouts import LANE_FORM, BySubgroup, LaneForm, Layout, Masked, Sharing
 from xeemu.planning.operation_plans import (
     Binding,
     Chosen,
+    Collected,
     Elementwise,
     Exact,
     Formed,
@@ -60,7 +60,7 @@ def results(plan: OperationPlan, applied: Applied, chunk: EmittedChunk) -> list[
             return [applied.read(value)]
         case Elementwise(binding):
             bind = _bound(binding, operands, chunk)
-            return [_Elementwise(bind, op, operands, chunk).result(facts, applied.layouts[0])]
+            return [_Elementwise(plan, bind, op, operands, chunk).result(facts, applied.layouts[0])]
         case Movement():
             return [movements.result(plan, facts, op, operands, applied.layouts[0], chunk)]
         case Lifted(binding):
@@ -83,18 +83,16 @@ def compared(
     return named(facts, op.results, [subgroups.applied(comparison, beside, comparison.bits)])
 
 
-def collective(facts: Facts, op: Op, operands: list[Emitted], layout: Layout, chunk: EmittedChunk) -> list[Item]:
-    """The results of a group algorithm."""
-    algorithm = op.attributes["collective"]
+def collected(applied: Applied, plan: Collected, chunk: EmittedChunk) -> list[Item]:
+    """The result of a group algorithm."""
+    op, (layout,), known = applied.op, applied.layouts, plan.known
+    algorithm, operands = op.attributes["collective"], list(map(as_value, applied.operands))
     apply = algorithm.rows if isinstance(layout, BySubgroup) else algorithm.apply
-    known = [a for a in map(_known, operands[1:]) if a is not None]
-    # What is known may still count as different between groups, and then the result has an axis of them.
-    varies = operands[0].known.varying or not any(o.known.varying for o in operands[1:])
-    if varies and len(known) == len(operands) - 1:
-        (array,) = lifted(lambda x: [apply(x, *known)], operands[:1], chunk)
-    else:
+    if known is None:
         (array,) = lifted(lambda *xs: [apply(*xs)], operands, chunk)
-    return [items.laid_out(facts, op.results[0], layout, array)]
+    else:
+        (array,) = lifted(lambda x: [apply(x, *known)], operands[:1], chunk)
+    return [items.laid_out(applied.facts, op.results[0], layout, array)]
 
 
 def uniform(
@@ -148,12 +146,14 @@ class _Elementwise:
     """An elementwise operation, which does for all groups at once what it does for one.
 
     Attributes:
+      plan: how it is carried out.
       bind: how it is bound to other arrays.
       op: the operation.
       operands: what goes into it.
       chunk: the work-groups.
     """
 
+    plan: Elementwise
     bind: _Bind
     op: Op
     operands: Sequence[Emitted]
@@ -198,17 +198,9 @@ class _Elementwise:
         return array
 
     def _over_groups(self, arrays: Sequence[jax.Array], count: int) -> list[jax.Array]:
-        """Arrays of the operands, those that do not vary repeated for so many groups if others do and they have to be.
-
-        What a scalar is for all elements of the others, it is for all groups.
-        """
-        if not any(o.known.varying for o in self.operands):
-            return list(arrays)
-        scalars = operation_plans.takes_scalars(self.op)
-        return [
-            array if o.known.varying or (not o.shape and scalars) else lax.broadcast(array, (count,))
-            for o, array in zip(self.operands, arrays, strict=True)
-        ]
+        """Arrays of the operands, some repeated for so many groups."""
+        repeated = self.plan.repeated
+        return [lax.broadcast(array, (count,)) if k in repeated else array for k, array in enumerate(arrays)]
 
 
 def _only_divisor(divisor: Emitted) -> jax.Array:
@@ -223,9 +215,3 @@ def _bind_unsigned(op: Op, operands: Sequence[jax.Array]) -> list[jax.Array]:
     dtype = operands[0].dtype
     unsigned = [o.astype(f"u{dtype.itemsize}") for o in operands]
     return [r.astype(dtype) for r in evaluation.results(op, unsigned)]
-
-
-def _known(value: Emitted) -> np.ndarray | None:
-    """The array of a value that is known before the program runs."""
-    form = value.known.form
-    return form.pattern.astype(value.dtype) if form is not None and form.constant else None

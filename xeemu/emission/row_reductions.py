@@ -14,24 +14,16 @@ import jax
 from jax import lax
 
 from xeemu.language import collectives
-from xeemu.planning.row_reductions import LANES, PARTS, VECTORS, longest, short_axes, takes
+from xeemu.planning.row_reductions import LANES, PARTS, VECTORS, longest, short_axes
 
 
 def reduced(values: jax.Array, op: str, axes: Sequence[int], parts: bool) -> jax.Array:
-    """Values combined along some axes; long rows of integers in `parts`, if it is wanted."""
+    """Values combined along some axes, which are long rows of integers if they are combined in `parts`."""
     combine, neutral = collectives.COMBINE[op], collectives.identity(op, values.dtype)
-    if parts and _are_rows(values, axes):
+    if parts:
         kept, lengths = ([n for k, n in enumerate(values.shape) if (k in axes) is along] for along in (False, True))
         return _rows_reduced(values.reshape(math.prod(kept), math.prod(lengths)), op).reshape(kept)
     return lax.reduce(values, neutral, combine, axes)
-
-
-def _are_rows(values: jax.Array, axes: Sequence[int]) -> bool:
-    """Whether long rows of integers are combined, each of elements that lie side by side."""
-    first = min((k for k in axes if values.shape[k] > 1), default=values.ndim)
-    within = all(k in axes or n == 1 for k, n in enumerate(values.shape) if k >= first)
-    long = values.size > 0 and math.prod(values.shape[first:]) >= VECTORS * LANES
-    return within and long and takes(values.dtype)
 
 
 def _rows_reduced(values: jax.Array, op: str) -> jax.Array:

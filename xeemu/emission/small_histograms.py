@@ -15,11 +15,7 @@ from jax import lax
 from xeemu.emission import iteration_blocks
 from xeemu.emission.buffers import Buffer, Update
 from xeemu.knowledge import forms
-from xeemu.planning import strip_lengths
 from xeemu.planning.access_plans import Few
-
-# Counts have eight bits for a while.
-_COUNTED = 255
 
 
 def added(buffer: Buffer, updates: Sequence[Update]) -> jax.Array:
@@ -32,7 +28,7 @@ def added(buffer: Buffer, updates: Sequence[Update]) -> jax.Array:
     for (what, _), alike in by_what.items():
         for k in range(0, len(alike), what.together):
             chosen = [_chosen(update, buffer, what) for update in alike[k : k + what.together]]
-            counts = _counts(chosen, what.size, data.dtype, what.together)
+            counts = _counts(chosen, what, data.dtype)
             data = _plus(data, counts * forms.wrapped(what.number, data.dtype), buffer.space, what.first)
     return data
 
@@ -49,15 +45,13 @@ def _chosen(update: Update, buffer: Buffer, what: Few) -> jax.Array:
     return number.astype(np.uint8).reshape(number.shape[0], -1)
 
 
-def _counts(chosen: list[jax.Array], size: int, dtype: np.dtype, most: int) -> jax.Array:
-    """`[size, n]`: how often each of so many numbers is in each column of some arrays, at most so many at once."""
+def _counts(chosen: list[jax.Array], what: Few, dtype: np.dtype) -> jax.Array:
+    """`[size, n]`: how often each element is in each column of some arrays of choices."""
     length, columns = chosen[0].shape
-    parts = max(1, most // len(chosen))
-    while length % parts:
-        parts -= 1
+    parts, steps = what.steps(length, len(chosen))
     rows = length // parts
     each = [array[k * rows : (k + 1) * rows] for array in chosen for k in range(parts)]
-    numbers = np.arange(size, dtype=np.uint8)[:, None]
+    numbers = np.arange(what.size, dtype=np.uint8)[:, None]
 
     def count(k: jax.Array, counts: jax.Array) -> jax.Array:
         for array in each:
@@ -67,12 +61,11 @@ def _counts(chosen: list[jax.Array], size: int, dtype: np.dtype, most: int) -> j
     def block(iterations: int, state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         first, counts = state
         end = first + np.int32(iterations)
-        more = lax.fori_loop(first, end, count, jnp.zeros((size, columns), np.uint8))
+        more = lax.fori_loop(first, end, count, jnp.zeros((what.size, columns), np.uint8))
         return end, counts + more.astype(dtype)
 
-    zeros = jnp.int32(0), jnp.zeros((size, columns), dtype)
-    iterations = strip_lengths.evenly(rows, _COUNTED // len(each))
-    counts: jax.Array = iteration_blocks.run(block, rows, iterations, zeros)[1]
+    zeros = jnp.int32(0), jnp.zeros((what.size, columns), dtype)
+    counts: jax.Array = iteration_blocks.run(block, rows, steps, zeros)[1]
     return counts
 
 

@@ -126,22 +126,15 @@ def available_bytes(device: jax.Device) -> int | None:
     return None
 
 
-@contextlib.contextmanager
-def refusing() -> Iterator[None]:
-    """Makes an allocation that fails all the same, as while others take memory, an error that says so.
-
-    Raises:
-      MemoryAllocationError: what is run here could not get its memory.
-    """
-    try:
-        yield
-    except (MemoryError, ValueError, jax.errors.JaxRuntimeError) as error:
-        refuse_failed(error)
-        raise
+ALLOCATION_ERRORS = (MemoryError, ValueError, jax.errors.JaxRuntimeError)
+"""What an allocation that fails may raise."""
 
 
 def refuse_failed(error: Exception) -> None:
-    """Raises such an error for one that an allocation has raised; nothing for others.
+    """Refuses a launch of which an allocation has failed all the same, as while others take memory.
+
+    Args:
+      error: what it has raised; nothing is done about other errors of these types.
 
     Raises:
       MemoryAllocationError: the error is one of memory.

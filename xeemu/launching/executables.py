@@ -61,8 +61,8 @@ class Executable:
             # A computation of its own, even while somebody traces another, of which no argument is a part.
             with jax.core.eval_context():
                 return self._function(*given)
-        except (MemoryError, ValueError, jax.errors.JaxRuntimeError) as error:
-            capacity.refuse_failed(error)  # no `refusing`, of which a launch that is short would see the time
+        except capacity.ALLOCATION_ERRORS as error:
+            capacity.refuse_failed(error)
             raise
 
     def run(self, given: Sequence[Any]) -> list[np.ndarray]:
@@ -225,9 +225,13 @@ class Watched:
         arguments = [np.asarray(a, v.dtype) if not np.shape(a) else a for a, v in zip(given, inputs, strict=True)]
         arguments += more
         # Counts pass 2^31; and it is a computation of its own, whatever else is traced.
-        with jax.enable_x64(True), jax.core.eval_context(), capacity.refusing():
-            self._check(arguments)
-            outputs, state = self._function(*arguments)
+        try:
+            with jax.enable_x64(True), jax.core.eval_context():
+                self._check(arguments)
+                outputs, state = self._function(*arguments)
+        except capacity.ALLOCATION_ERRORS as error:
+            capacity.refuse_failed(error)
+            raise
         return [np.asarray(output) for output in outputs], jax.tree.map(np.asarray, state)
 
     def _check(self, given: Sequence[Any]) -> None:

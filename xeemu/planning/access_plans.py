@@ -11,7 +11,7 @@ import numpy as np
 
 from xeemu.ir import ops
 from xeemu.language.memory import poison
-from xeemu.planning import boundary_windows, strided_windows
+from xeemu.planning import boundary_windows, row_reductions, strided_windows, strip_lengths
 from xeemu.planning.chunk import Chunk
 from xeemu.planning.references import Reference
 from xeemu.planning.stencil_loads import StencilLoad
@@ -20,6 +20,9 @@ from xeemu.planning.windows import Rectangle, Window
 
 _SCATTERED = ("add", "min", "max", "sub")
 """Operations of atomic updates whose old values nobody asks for that a scatter does."""
+
+# What a count of eight bits holds.
+_COUNTED = 255
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -77,6 +80,17 @@ class Few:
     size: int
     number: int
     together: int
+
+    def steps(self, iterations: int, arrays: int) -> tuple[int, int]:
+        """How many rows of some arrays of choices, one for each iteration, are compared in each step, and the steps.
+
+        Returns:
+          For the rows of each array into how many parts of equal length they are cut, of which a step takes one row
+          each; and after how many steps their counts, of eight bits until then, are added up.
+        """
+        most = max(1, self.together // arrays)
+        parts = next(n for n in range(most, 0, -1) if iterations % n == 0)
+        return parts, strip_lengths.evenly(iterations // parts, _COUNTED // (parts * arrays))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -256,7 +270,7 @@ def _combined_window(reference: Reference, op: str, chunk: Chunk) -> Window | No
     window = strided_windows.of_reference(reference, chunk)
     if window is None or not window.dense:
         return None
-    return dataclasses.replace(window, in_parts=chunk.target.reduces_slowly)
+    return row_reductions.combined(window, reference.storage.dtype, chunk.target)
 
 
 def _few(reference: Reference, op: str, number: int | None, chunk: Chunk) -> Few | None:

@@ -18,6 +18,7 @@ from xeemu.planning import (
     iterations,
     layout_assignment,
     loop_plans,
+    operation_plans,
     row_shapes,
     stencil_loads,
     while_plans,
@@ -290,8 +291,10 @@ class _Operations:
         return self.assignment.plans[number]
 
     def _of_language(self, op: Op) -> Plan | None:
-        """How an allocation is carried out."""
+        """How an allocation or a group algorithm is carried out."""
         planner = self.planner
+        if op.name == ops.COLLECTIVE:
+            return operation_plans.of_collective(op, self.facts)
         if op.name != ops.ALLOCATE:
             return None
         storage = Storage.of_allocation(op, self.facts, planner.chunk)

@@ -12,10 +12,10 @@ chunk and its target. What a loop changes beside numbers that grow steadily deci
 
 import dataclasses
 import functools
-import math
 from collections.abc import Callable, Collection, Mapping
 
 from xeemu.ir import ops
+from xeemu.ir.program import Value
 from xeemu.knowledge import analysis
 from xeemu.planning import independent_loops, reduction_loops, row_reductions, scatter_loops, strip_lengths
 from xeemu.planning.independent_loops import Placed
@@ -45,11 +45,13 @@ class Block:
       loads: for the numbers of loads the windows that are read for all of them.
       updates: for the numbers of updates the windows in which they are made for all of them.
       iteration: how the other accesses of each are made.
+      in_parts: numbers of the carries with which what they leave is combined in parts first (see `row_reductions`).
     """
 
     loads: Mapping[int, Window]
     updates: Mapping[int, Window]
     iteration: Iteration
+    in_parts: frozenset[int] = frozenset()
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -118,7 +120,6 @@ class Batched:
       versions: of the loop.
       rows: whether an iteration has a single element, and a block is a row of such (see `row_reductions`).
       unrolled: blocks that are emitted one after the other.
-      in_parts: whether what many iterations combine with one element is combined in parts (see `row_reductions`).
     """
 
     updated: Mapping[int, Reduced | Placed | Scattered]
@@ -126,7 +127,6 @@ class Batched:
     versions: Versions
     rows: bool = False
     unrolled: int = 1
-    in_parts: bool = False
 
 
 LoopPlan = OneByOne | StripMined | Batched
@@ -191,7 +191,8 @@ def _batched(loop: CountedLoop, streams: bool) -> Batched | None:
         moving = {n: loop.moving[n] for n in numbers if n in loop.moving}
         found = {n: independent_loops.window(access, iterations) for n, access in moving.items()}
         written = {n: window for n, window in found.items() if window is not None}
-        return Block(_loaded(loop, iterations, kept), written, Iteration(at_once=True, deferred=frozenset(written)))
+        once = Iteration(at_once=True, deferred=frozenset(written))
+        return Block(_loaded(loop, iterations, kept), written, once, _in_parts(loop, updated, iterations))
 
     def version(kept: Collection[int]) -> Version:
         return Version(iterations, _by_blocks(loop, iterations, functools.partial(block, kept)))
@@ -202,7 +203,16 @@ def _batched(loop: CountedLoop, streams: bool) -> Batched | None:
     # What is updated is not emitted twice.
     versions = _single(beyond) if placed else _versions(loop, doubted, inside, beyond)
     unrolled = 1 if rows or placed else _unrolled(loop)
-    return Batched(updated, loop.growth, versions, rows, unrolled, loop.chunk.target.reduces_slowly)
+    return Batched(updated, loop.growth, versions, rows, unrolled)
+
+
+def _in_parts(loop: CountedLoop, updated: Mapping[int, Placed | Reduced], iterations: int) -> frozenset[int]:
+    """The carries of a single number with which so many iterations combine a row of integers."""
+    if not loop.chunk.target.reduces_slowly:
+        return frozenset()
+    reduced = ((k, loop.body.inputs[k]) for k, update in updated.items() if isinstance(update, Reduced))
+    single = ((k, v) for k, v in reduced if loop.facts.values[v].form is not None or _elements(v, loop) == 1)
+    return frozenset(k for k, v in single if row_reductions.are_rows((iterations,), (0,), v.dtype))
 
 
 def _updated(loop: CountedLoop, placed: Mapping[int, Placed]) -> Mapping[int, Placed | Reduced] | None:
@@ -344,10 +354,15 @@ class _Size:
         return min(elements // self.lanes, loop.chunk.spare_bytes // max(self.bytes, 1))
 
 
+def _elements(value: Value, loop: CountedLoop) -> int:
+    """Elements of a value for all groups."""
+    return value.size * (loop.chunk.count if loop.facts.values[value].varying else 1)
+
+
 def _size(loop: CountedLoop) -> _Size:
     facts, chunk = loop.facts, loop.chunk
     values = [v for op in facts.body.ops for v in op.results if not facts.values[v].space]
-    sizes = [math.prod(v.shape) * (chunk.count if facts.values[v].varying else 1) for v in values]
+    sizes = [_elements(v, loop) for v in values]
     lanes = max(1, *sizes) if sizes else 1
     bytes_each = sum(n * v.dtype.itemsize for n, v in zip(sizes, values, strict=True))
     # Windows have elements that are not used.

@@ -3,6 +3,8 @@
 import dataclasses
 from collections.abc import Set
 
+import numpy as np
+
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op, Value
 from xeemu.ir.table import Kind
@@ -62,9 +64,11 @@ class Elementwise:
 
     Attributes:
       binding: how it is bound.
+      repeated: numbers of the operands that groups have alike, which are repeated for each as others are not.
     """
 
     binding: Binding
+    repeated: frozenset[int] = frozenset()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,7 +93,18 @@ class Lifted:
     binding: Binding
 
 
-OperationPlan = Formed | Chosen | Comparison | Elementwise | Movement | Lifted
+@dataclasses.dataclass(frozen=True, eq=False)
+class Collected:
+    """A group algorithm.
+
+    Attributes:
+      known: its operands but for the first, if they are known before the program runs; else None.
+    """
+
+    known: tuple[np.ndarray, ...] | None
+
+
+OperationPlan = Formed | Chosen | Comparison | Elementwise | Movement | Lifted | Collected
 
 
 def of_op(op: Op, facts: Facts, multiplies: bool, of_run: Set[Value] = frozenset()) -> OperationPlan:
@@ -104,10 +119,21 @@ def of_op(op: Op, facts: Facts, multiplies: bool, of_run: Set[Value] = frozenset
     if (chosen := _only_chosen(op, facts)) is not None:
         return Chosen(chosen)
     if _is_elementwise(op, facts):
-        return Elementwise(_binding(op, facts, multiplies, of_run))
+        return Elementwise(_binding(op, facts, multiplies, of_run), _repeated(op, facts))
     if len(op.results) == 1 and ops.of(op).kind is Kind.MOVEMENT:
         return Movement()
     return Lifted(_binding(op, facts, multiplies, of_run) if len(op.results) == 1 else AsItIs())
+
+
+def of_collective(op: Op, facts: Facts) -> Collected:
+    """How a group algorithm is carried out."""
+    first, *others = map(facts.value, op.operands)
+    forms = [known.form for known in others if known.form is not None and known.form.constant]
+    # What is known may still count as different between groups, and then the result has an axis of them.
+    varies = first.varying or not any(known.varying for known in others)
+    if not varies or len(forms) < len(others):
+        return Collected(None)
+    return Collected(tuple(form.pattern.astype(a.dtype) for form, a in zip(forms, op.operands[1:], strict=True)))
 
 
 def _only_chosen(op: Op, facts: Facts) -> Value | None:
@@ -123,7 +149,7 @@ def _only_chosen(op: Op, facts: Facts) -> Value | None:
 def _is_elementwise(op: Op, facts: Facts) -> bool:
     if not ops.of(op).is_elementwise or len(op.results) != 1:
         return False
-    shape, scalars = op.results[0].shape, takes_scalars(op)
+    shape, scalars = op.results[0].shape, _takes_scalars(op)
     return all(
         a.shape == shape
         or (scalars and (_is_stretched(a.shape, shape) or (not a.shape and not facts.value(a).varying)))
@@ -136,9 +162,17 @@ def _is_stretched(shape: tuple[int, ...], whole: tuple[int, ...]) -> bool:
     return len(shape) == len(whole) and all(n in (1, m) for n, m in zip(shape, whole, strict=True))
 
 
-def takes_scalars(op: Op) -> bool:
+def _takes_scalars(op: Op) -> bool:
     """Whether a scalar may stand for an array of the shape that the other operands have."""
     return op.name not in ("select_n", "clamp")
+
+
+def _repeated(op: Op, facts: Facts) -> frozenset[int]:
+    """The operands that have to be repeated: what a scalar is for all elements of the others, it is for all groups."""
+    alike = {k: a for k, a in enumerate(op.operands) if not facts.value(a).varying}
+    if len(alike) == len(op.operands):
+        return frozenset()
+    return frozenset(k for k, a in alike.items() if a.shape or not _takes_scalars(op))
 
 
 def _binding(op: Op, facts: Facts, multiplies: bool, of_run: Set[Value]) -> Binding:

@@ -1,9 +1,14 @@
 """Row reductions: how rows of integers are reduced where XLA reduces slowly (see `emission/row_reductions.py`)."""
 
+import dataclasses
 import functools
 import math
+from collections.abc import Collection, Sequence
 
 import numpy as np
+
+from xeemu.devices.target import Target
+from xeemu.planning.windows import Window
 
 # What XLA reduces in one pass.
 _SHORT = 32
@@ -16,6 +21,19 @@ PARTS = 16
 def takes(dtype: np.dtype) -> bool:
     """Whether rows of a dtype are reduced so."""
     return dtype.kind in "iu" and dtype.itemsize >= 4
+
+
+def are_rows(shape: Sequence[int], axes: Collection[int], dtype: np.dtype) -> bool:
+    """Whether some axes of an array are long rows of elements that lie side by side, and are reduced so."""
+    first = min((k for k in axes if shape[k] > 1), default=len(shape))
+    within = all(k in axes or n == 1 for k, n in enumerate(shape) if k >= first)
+    return within and takes(dtype) and math.prod(shape) > 0 and math.prod(shape[first:]) >= VECTORS * LANES
+
+
+def combined(window: Window, dtype: np.dtype, target: Target) -> Window:
+    """A window as values are put together with what it has, all those for one element first."""
+    in_parts = target.reduces_slowly and are_rows(window.strided.sizes, window.repeated, dtype)
+    return dataclasses.replace(window, in_parts=in_parts)
 
 
 def longest(length: int, parts: int = PARTS) -> int:
