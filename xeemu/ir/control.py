@@ -1,12 +1,15 @@
 """Loops, branches and calls: what each kind of operation with regions says of them."""
 
 import dataclasses
-from collections.abc import Sequence
-from typing import Any
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from xeemu.ir import ops
 from xeemu.ir.program import Op, Region, Value
 from xeemu.ir.table import Kind
+
+T = TypeVar("T")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,3 +91,40 @@ def carried(structure: Structure | None, inner: Region) -> Sequence[Value]:
         case While():
             return inner.inputs
     return ()
+
+
+def propagated(
+    op: Op, used: Sequence[T], body: Callable[[int, Sequence[T]], Sequence[T]], join: Callable[[T, T], T]
+) -> list[T]:
+    """What is known of the results of an operation with regions, of what is known of the values that it uses.
+
+    Args:
+      op: the operation.
+      used: what is known of these, see `Op.used`.
+      body: gives for the number of a region, and what is known of the values that it takes, the same of its outputs.
+      join: of a value that is one of two, as branches and iterations give it, of which no more is known each time.
+    """
+    match of(op):
+        case Cond(branches):
+            each = [body(k, given(op, used, k)) for k in range(len(branches))]
+            return [functools.reduce(join, alternatives) for alternatives in zip(*each, strict=True)]
+        case Scan(carries=carries):
+            return _looped(op, used, carries, lambda used: body(0, given(op, used, 0)), join)
+        case While():
+            after = _looped(op, used, len(op.operands), lambda used: body(1, given(op, used, 1)), join)
+            body(0, [*seen(op, used, 0), *after])
+            return after
+    return list(body(0, given(op, used, 0)))
+
+
+def _looped(
+    op: Op, used: Sequence[T], carries: int, after: Callable[[Sequence[T]], Sequence[T]], join: Callable[[T, T], T]
+) -> list[T]:
+    """The same of a loop: of what it carries, what is known both before and after each iteration."""
+    first, last = len(op.seen), len(op.seen) + carries
+    while True:
+        outputs = after(used)
+        carried = [join(a, b) for a, b in zip(used[first:last], outputs, strict=False)]
+        if carried == list(used[first:last]):
+            return [*carried, *outputs[carries:]]
+        used = [*used[:first], *carried, *used[last:]]

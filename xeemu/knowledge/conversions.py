@@ -4,6 +4,9 @@ Two kinds reach this check (`operands.may_be_lossless`): weakly typed integers, 
 of 64 bits in a kernel that is traced with 64-bit types, which must be so wide only because that mode is on.
 """
 
+import operator
+from collections.abc import Sequence
+
 import numpy as np
 
 from xeemu.ir import control, ops
@@ -36,7 +39,7 @@ class _Check:
     def __init__(self, names: dict[Known, str]):
         self._names = names  # of memories, all versions of which share one `Known`
 
-    def body(self, facts: Facts, inputs: list[bool]) -> list[bool]:
+    def body(self, facts: Facts, inputs: Sequence[bool]) -> list[bool]:
         genuine: dict[Value, bool] = dict(zip(facts.body.taken, inputs, strict=True))
         for number, op in enumerate(facts.body.ops):
             given = [self._genuine(genuine, a) for a in op.used]
@@ -50,31 +53,14 @@ class _Check:
         return genuine[value]
 
     def _op(self, facts: Facts, number: int, op: Op, given: list[bool]) -> list[bool]:
-        match control.of(op):
-            case control.Call():
-                return self.body(facts.inner[number][0], given)
-            case control.Cond():
-                results = [self.body(inner, control.given(op, given, k)) for k, inner in enumerate(facts.inner[number])]
-                return [any(alternatives) for alternatives in zip(*results, strict=True)]
-            case control.Scan() as scan:
-                return self._loop(facts.inner[number][0], given, scan.carries)
-            case control.While() as loop:
-                inside = control.given(op, given, 1)
-                return self._loop(facts.inner[number][1], inside, len(loop.body.inputs))
+        if control.of(op) is not None:
+            inner = facts.inner[number]
+            return control.propagated(op, given, lambda k, taken: self.body(inner[k], taken), operator.or_)
         if op.name == ops.ALLOCATE:
             self._names[facts.values[op.results[0]]] = op.attributes["name"]
         if op.name in ops.ACCESSES:
             self._store(facts, op, given)
         return [v.dtype.itemsize == _WIDE and self._makes(op, given) for v in op.results]
-
-    def _loop(self, facts: Facts, given: list[bool], carries: int) -> list[bool]:
-        first, last = len(facts.body.seen), len(facts.body.seen) + carries
-        while True:
-            results = self.body(facts, given)
-            carried = [a or b for a, b in zip(given[first:last], results, strict=False)]
-            if carried == given[first:last]:
-                return results
-            given = [*given[:first], *carried, *given[last:]]
 
     def _makes(self, op: Op, given: list[bool]) -> bool:
         """Whether a 64-bit result of `op` carries 64-bit data."""

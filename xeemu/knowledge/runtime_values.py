@@ -5,7 +5,8 @@ as one of the run only if no choice, product or power with what is known leaves 
 does not count. Of a memory all stores are looked at together; it counts as long as none stores anything else.
 """
 
-from collections.abc import Callable, Mapping, Sequence, Set
+import operator
+from collections.abc import Mapping, Sequence, Set
 
 import numpy as np
 
@@ -73,37 +74,13 @@ class _Search:
         return [v.memory != "" or memory not in self.known for v in op.results]
 
     def _structured(self, op: Op, inner: Sequence[Facts], found: Set[Value]) -> Sequence[bool]:
-        used = [v in found for v in op.used]
-        match control.of(op):
-            case control.Cond():
-                each = [self._inner(op, k, part, used) for k, part in enumerate(inner)]
-                if op.operands[-1] in found:
-                    return [True] * len(op.results)
-                return [all(alternatives) for alternatives in zip(*each, strict=True)]
-            case control.Scan(carries=carries):
-                return self._looped(op, used, carries, lambda used: self._inner(op, 0, inner[0], used))
-            case control.While():
-                after = self._looped(op, used, len(op.operands), lambda used: self._inner(op, 1, inner[1], used))
-                self._inner(op, 0, inner[0], [*used[: len(op.seen)], *after])
-                return after
-        return self._inner(op, 0, inner[0], used)
+        def outputs(number: int, given: Sequence[bool]) -> list[bool]:
+            taken = zip(inner[number].body.taken, given, strict=True)
+            return self.body(inner[number], [v for v, is_one in taken if is_one])
 
-    def _inner(self, op: Op, number: int, facts: Facts, used: Sequence[bool]) -> list[bool]:
-        """Of the outputs of a region, with those of the operation's `used` that are runtime values."""
-        given = zip(facts.body.taken, control.given(op, used, number), strict=True)
-        return self.body(facts, [v for v, is_one in given if is_one])
-
-    def _looped(
-        self, op: Op, used: list[bool], carries: int, after: Callable[[list[bool]], list[bool]]
-    ) -> Sequence[bool]:
-        """Of a loop's results: what it carries counts if it does before and after each iteration."""
-        first = len(op.seen)
-        while True:
-            outputs = after(used)
-            carried = [a and b for a, b in zip(used[first : first + carries], outputs[:carries], strict=True)]
-            if carried == used[first : first + carries]:
-                return [*carried, *outputs[carries:]]
-            used = [*used[:first], *carried, *used[first + carries :]]
+        results = control.propagated(op, [v in found for v in op.used], outputs, operator.and_)
+        of_run = isinstance(control.of(op), control.Cond) and op.operands[0] in found
+        return [True] * len(op.results) if of_run else results
 
 
 def _computed(op: Op, facts: Facts, found: Set[Value]) -> bool:

@@ -268,11 +268,9 @@ class _ProgramWriter(Writer):
         count = len(op.seen)
         first = count + scan.carries
         rows = [_value(self._copied(o, op)) for o in operands[first:]]
-        lanes = lanewise.carries(op, [_is_lanewise(o) for o in operands[:first]] + [False] * len(rows), self.rank)
-        carries = self._moved(operands[count:first], lanes)
-        inside = [*map(_is_lanewise, operands[:count]), *lanes, *([False] * len(rows))]
-        apart = lanewise.of_body(scan.body, inside, self.rank)[scan.carries :]
-        stacks = [self._stack(v, k) for v, k in zip(op.results[scan.carries :], apart, strict=True)]
+        lanes = lanewise.structured(op, list(map(_is_lanewise, operands)), self.rank)
+        carries = self._moved(operands[count:first], lanes[: scan.carries])
+        stacks = [self._stack(*each) for each in zip(op.results[scan.carries :], lanes[scan.carries :], strict=True)]
         counter = self.register(jax.ShapeDtypeStruct((), np.dtype(np.int32)), False)
         blank = [np.zeros(s.shape, s.dtype) for s in stacks]
         self.close([*_moves([*carries, *stacks], [*operands[count:first], *blank]), (counter, np.zeros((), np.int32))])
@@ -330,7 +328,7 @@ class _ProgramWriter(Writer):
     def _while(self, op: Op, loop: control.While, operands: list[_Known]) -> list[_Known]:
         first = len(op.seen)
         tested, seen = (control.seen(op, operands, k) for k in (0, 1))
-        lanes = lanewise.carries(op, [_is_lanewise(o) for o in operands], self.rank)
+        lanes = lanewise.structured(op, list(map(_is_lanewise, operands)), self.rank)
         carries = self._moved(operands[first:], lanes)
         self.close(_moves(carries, operands[first:]))
         head = self.here()

@@ -4,6 +4,7 @@ A value of a program is *lanewise* if its leading axes are the work-group's and 
 from that work-item's own elements alone. Of any other value every work-item has a copy.
 """
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -100,33 +101,18 @@ def results(op: Op, lanewise: Sequence[bool], rank: int) -> list[bool]:
     """
     if op.name in ops.LANGUAGE:
         return _language(op)
-    match control.of(op):
-        case control.Call(body):
-            return of_body(body, lanewise, rank)
-        case control.Cond(branches):
-            each = (of_body(b, control.given(op, lanewise, k), rank) for k, b in enumerate(branches))
-            return [any(one) for one in zip(*each, strict=True)]
-        case control.Scan() as scan:
-            carried = carries(op, lanewise, rank)
-            return carried + [False] * (len(op.results) - scan.carries)
-        case control.While():
-            return carries(op, lanewise, rank)
-    return [any(lanewise) and keeps_apart(op, lanewise, rank)] * len(op.results)
+    if control.of(op) is None:
+        return [any(lanewise) and keeps_apart(op, lanewise, rank)] * len(op.results)
+    carries = op.attributes.get("carries", len(op.results))
+    return [one and k < carries for k, one in enumerate(structured(op, lanewise, rank))]
 
 
-def carries(op: Op, lanewise: Sequence[bool], rank: int) -> list[bool]:
-    """Which values that a loop carries are lanewise, in the end and in every iteration, of what it uses."""
-    body, given = op.regions[-1], control.given(op, lanewise, len(op.regions) - 1)
-    first, count = len(body.seen), len(body.inputs) if op.name == "while" else op.attributes["carries"]
-    seen, known = given[:first], given[first : first + count]
+def structured(op: Op, lanewise: Sequence[bool], rank: int) -> list[bool]:
+    """What regions give, a loop as each iteration does: the carries, then a row of what is stacked."""
     # A row of what is scanned is taken from a copy that each work-item has.
-    rows = [False] * (len(body.inputs) - count)
-    while True:
-        after = of_body(body, [*seen, *known, *rows], rank)[: len(known)]
-        joined = [a or b for a, b in zip(known, after, strict=True)]
-        if joined == known:
-            return known
-        known = joined
+    carries = op.attributes.get("carries", len(op.operands))
+    used = [one and k < len(op.seen) + carries for k, one in enumerate(lanewise)]
+    return control.propagated(op, used, lambda k, taken: of_body(op.regions[k], taken, rank), operator.or_)
 
 
 def of_body(body: Region, inputs: Sequence[bool], rank: int) -> list[bool]:
