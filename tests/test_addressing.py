@@ -32,7 +32,7 @@ def test_an_address_of_known_components(drawn, data):
     shape, each = drawn
     count = each.shape[1]
     mask = np.array(data.draw(st.lists(st.booleans(), min_size=count, max_size=count)))
-    elements = addressing.left_in((count,), forms.constant(mask, 1))
+    elements = addressing.everyone((count,)).only(np.flatnonzero(mask))
     known = [Known(False, intervals.of_array(row), forms.constant(row, 1)) for row in each]
     address = addressing.of_index(shape, 1, [Index(value, None) for value in known], elements)
     left = each[:, mask]

@@ -153,9 +153,7 @@ def _expanded(
         values = jnp.where(where.mask, values, inactive)
     if where.all:
         return values
-    chosen = np.zeros(everyone.count, bool)
-    chosen[where.chosen] = True
-    return jnp.where(chosen, _spread(values, where, everyone.count), rest)
+    return jnp.where(where.elements.mask.reshape(-1), _spread(values, where, everyone.count), rest)
 
 
 def _spread(values: jax.Array, where: Lanes, count: int) -> jax.Array:

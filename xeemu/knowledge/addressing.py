@@ -7,12 +7,12 @@ elements it leaves in are touched. Nothing here is traced: an address is the sam
 import dataclasses
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from xeemu.ir import ops
-from xeemu.ir.program import Constant, Op
+from xeemu.ir.program import Constant, Op, Value
 from xeemu.knowledge import forms, intervals, strided_patterns
 from xeemu.knowledge.analysis import Facts, Known
 from xeemu.knowledge.forms import Form
@@ -47,6 +47,23 @@ class Elements:
     @property
     def all(self) -> bool:
         return self.count == math.prod(self.shape)
+
+    @property
+    def in_order(self) -> bool:
+        """Whether they are all, one after the other."""
+        return self.all and self.step == 1
+
+    @property
+    def own_shape(self) -> tuple[int, ...]:
+        """That of an array of them alone: of all of them the access's."""
+        return self.shape if self.all else (self.count,)
+
+    @property
+    def mask(self) -> np.ndarray:
+        """Which elements of the shape they are."""
+        mask = np.zeros(math.prod(self.shape), bool)
+        mask[self.chosen] = True
+        return mask.reshape(self.shape)
 
     @property
     def beside(self) -> "Elements":
@@ -88,12 +105,23 @@ def everyone(shape: tuple[int, ...]) -> Elements:
     return Elements(shape, np.arange(math.prod(shape)))
 
 
-def left_in(shape: tuple[int, ...], mask: Form | None) -> Elements:
-    """The elements that a mask leaves in as far as it is known before the program runs."""
-    found = everyone(shape)
-    if mask is None or not mask.constant:
-        return found
-    return found.only(np.flatnonzero(found.pattern(mask)))
+def left_in(op: Op, known: Callable[[Value], Known]) -> Elements:
+    """The elements of an access that its mask leaves in as far as it is known before the program runs.
+
+    Args:
+      op: the access.
+      known: gives what is known of a value.
+    """
+    found, mask = everyone(op.attributes["access"].shape), ops.mask(op)
+    form = None if mask is None else known(mask).form
+    return found.only(np.flatnonzero(found.pattern(form))) if form is not None and form.constant else found
+
+
+def is_masked(op: Op, known: Callable[[Value], Known]) -> bool:
+    """Whether a mask that is known only when the program runs leaves elements of an access out."""
+    mask = ops.mask(op)
+    form = None if mask is None else known(mask).form
+    return mask is not None and (form is None or not form.constant)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -187,10 +215,8 @@ def foreseen(op: Op, facts: Facts, copies: int = 1) -> Address:
       facts: what is known of its operands.
       copies: of the memory, that lie in one array.
     """
-    mask, shape = ops.mask(op), ops.seen_shape(op)
-    elements = left_in(op.attributes["access"].shape, None if mask is None else facts.value(mask).form)
     indices = [_index(facts.value(a), a.dtype) for a in ops.indices(op)]
-    return of_index(shape, copies, indices, elements)
+    return of_index(ops.seen_shape(op), copies, indices, left_in(op, facts.value))
 
 
 def is_formed(op: Op, facts: Facts) -> bool:

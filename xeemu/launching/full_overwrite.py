@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from xeemu.ir import ops
-from xeemu.ir.program import Op, Value
-from xeemu.knowledge import addressing, injectivity, intervals
+from xeemu.ir.program import Op
+from xeemu.knowledge import addressing, injectivity
 from xeemu.knowledge.analysis import Facts
 from xeemu.knowledge.forms import Form
 from xeemu.language.geometry import Geometry
@@ -23,19 +23,11 @@ def overwritten(program: Program, facts: Facts) -> frozenset[int]:
 def _fills(program: Program, facts: Facts, number: int) -> bool:
     """Whether plain stores, and nothing else, use a memory, and store to each of its elements."""
     stores = [program.body.ops[n] for n in program.uses(number)]
-    if not all(store.name == ops.STORE and _is_known(ops.mask(store), facts) for store in stores):
+    if not all(store.name == ops.STORE and not addressing.is_masked(store, facts.value) for store in stores):
         return False
     if len(stores) == 1 and _has_each_id(stores[0], facts):
         return True
     return bool(stores) and not program.geometry.ragged and _fill_together(stores, facts)
-
-
-def _is_known(mask: Value | None, facts: Facts) -> bool:
-    """Whether it is known before the program runs which elements a store takes."""
-    if mask is None:
-        return True
-    form = facts.value(mask).form
-    return form is not None and form.constant
 
 
 def _has_each_id(store: Op, facts: Facts) -> bool:
@@ -68,17 +60,10 @@ def _is_id(form: Form | None, dimension: int, geometry: Geometry) -> bool:
 
 def _fill_together(stores: Sequence[Op], facts: Facts) -> bool:
     """Whether the elements of all groups are different ones of a memory, and as many as it has."""
-    found = [_inside(store, facts) for store in stores]
-    forms = [form for form in found if form is not None and not form.based]
+    found = [addressing.foreseen(store, facts) for store in stores]
+    forms = [a.form for a in found if a.proved and a.form is not None and not a.form.based]
     if len(forms) < len(found) or any(form.steps != forms[0].steps for form in forms):
         return False
     pattern = np.sort(np.concatenate([form.pattern for form in forms]))
     exact = 0 < len(pattern) * facts.geometry.groups == stores[0].operands[0].size
     return exact and injectivity.of_groups(pattern, forms[0].steps, facts.geometry)
-
-
-def _inside(store: Op, facts: Facts) -> Form | None:
-    """The linear index of a store's elements; None if it is not known, or some might be out of bounds."""
-    found, shape = [facts.value(a).interval for a in ops.indices(store)], ops.seen_shape(store)
-    inside = all(intervals.within(i, (0, n - 1)) for i, n in zip(found, shape, strict=True))
-    return addressing.foreseen(store, facts).form if inside else None

@@ -24,7 +24,6 @@ from xeemu.language.program import Program
 from xeemu.passes import elements, eliminate_dead_code
 from xeemu.passes.analyses import Analyses
 from xeemu.passes.building import Builder
-from xeemu.passes.elements import Lanes
 
 _MOST = 16
 """Stores of a memory that a load is held against."""
@@ -55,11 +54,6 @@ class _Access:
     where: Elements
     places: np.ndarray
 
-    @property
-    def lanes(self) -> Lanes:
-        """The elements that take part."""
-        return elements.lanes(self.where)
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Part:
@@ -73,7 +67,7 @@ class _Part:
 
     load: _Access
     store: _Access
-    chosen: Lanes
+    chosen: Elements
 
 
 def _of_region(region: Region, analyses: Analyses) -> dict[Op, _Part]:
@@ -124,7 +118,7 @@ class _History:
                     return None
                 order = np.argsort(store.places)
                 chosen = order[np.searchsorted(store.places, load.places, sorter=order)]
-                part = elements.part(store.lanes.own_shape, chosen)
+                part = Elements(store.where.own_shape, chosen)
                 return _Part(load, store, part) if elements.is_sliced(part) else None
         return None
 
@@ -134,11 +128,9 @@ class _History:
 
 def _access(op: Op, facts: Facts) -> _Access | None:
     """A load or a store of local or private memory, if no group, loop or argument decides on its elements."""
-    geometry, mask = facts.geometry, ops.mask(op)
-    condition = None if mask is None else facts.value(mask).form
-    if mask is not None and (condition is None or not condition.constant):
+    if addressing.is_masked(op, facts.value):
         return None
-    address = addressing.foreseen(op, facts)
+    geometry, address = facts.geometry, addressing.foreseen(op, facts)
     form, where = address.form, address.elements
     if not address.proved or form is None or not form.constant:
         return None
@@ -156,20 +148,22 @@ def _loaded(builder: Builder, part: _Part) -> Value:
     load, store = part.load, part.store
     dtype, rank = load.op.operands[0].dtype, load.op.attributes["access"].rank
     (value,) = builder.rewriter.values([store.op.operands[1 + rank]])
-    rest = [] if load.lanes.chosen is None else builder.rewriter.values(load.op.operands[2 + rank :])
-    whole = store.lanes.chosen is load.lanes.chosen is part.chosen.chosen is None
-    if whole and (value.shape, value.dtype) == (load.lanes.shape, dtype):
+    rest = [] if load.where.all else builder.rewriter.values(load.op.operands[2 + rank :])
+    whole = store.where.all and load.where.all and part.chosen.in_order
+    if whole and (value.shape, value.dtype) == (load.where.shape, dtype):
         return value
-    given = {"stored": store.lanes, "chosen": part.chosen, "lanes": load.lanes, "dtype": dtype}
+    given = {"stored": store.where, "chosen": part.chosen, "loaded": load.where, "dtype": dtype}
     return builder.applied(_part_of, value, *rest, **given)[0]
 
 
-def _part_of(value: jax.Array, *other: jax.Array, stored: Lanes, chosen: Lanes, lanes: Lanes, dtype: Any) -> jax.Array:
+def _part_of(
+    value: jax.Array, *other: jax.Array, stored: Elements, chosen: Elements, loaded: Elements, dtype: Any
+) -> jax.Array:
     there = elements.taken(elements.aligned(value.astype(dtype), stored.shape), stored)
     if not other:
-        return elements.taken(there, chosen, lanes.shape)
+        return elements.taken(there, chosen, loaded.shape)
     found = elements.taken(there, chosen)
     rest = other[0].astype(dtype)
-    if not rest.shape and lanes.stretch is not None:
-        return elements.padded(found, lanes, rest)
-    return lax.select(lanes.mask, elements.spread(found, lanes), elements.aligned(rest, lanes.shape))
+    if not rest.shape and elements.is_stretch(loaded):
+        return elements.padded(found, loaded, rest)
+    return lax.select(loaded.mask, elements.spread(found, loaded), elements.aligned(rest, loaded.shape))

@@ -54,8 +54,7 @@ class Place:
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of its elements as a value."""
-        elements = self.address.elements
-        return elements.shape if elements.all else (elements.count,)
+        return self.address.elements.own_shape
 
 
 def of_loop(loop: Op, analyses: Analyses) -> dict[Known, Place]:

@@ -17,6 +17,7 @@ from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.ir.rewriting import Rewriter, rewritten
 from xeemu.knowledge import addressing
+from xeemu.knowledge.addressing import Elements
 from xeemu.knowledge.analysis import Known
 from xeemu.knowledge.forms import Form
 from xeemu.language import primitives
@@ -24,7 +25,6 @@ from xeemu.language.program import Program
 from xeemu.passes import building, elements, eliminate_dead_code, invariant_places
 from xeemu.passes.analyses import Analyses
 from xeemu.passes.building import Builder
-from xeemu.passes.elements import Lanes
 from xeemu.passes.invariant_places import Place
 
 _LOOPS = ("scan", "while")
@@ -101,20 +101,20 @@ class _Memory:
 
     def __init__(self, builder: Builder, loop: Op, place: Place, value: Value) -> None:
         self.builder, self.place, self.value = builder, place, value
-        is_masked = not place.address.elements.all
-        self._access = dataclasses.replace(place.access, masked=is_masked, ordering=None, block=False)
-        self._lanes, self._index = elements.lanes(place.address.elements), self._index_before(loop)
+        self._elements, self._index = place.address.elements, self._index_before(loop)
+        masked = not self._elements.all
+        self._access = dataclasses.replace(place.access, masked=masked, ordering=None, block=False)
 
     def loaded(self) -> Value:
         """The elements before the loop."""
-        given = {"access": self._access, "lanes": self._lanes}
+        given = {"access": self._access, "chosen": self._elements}
         return self.builder.applied(_load_before, self.value, *self._index, **given)[0]
 
     def stored(self, last: Value) -> Value:
         """The memory's next version, with the elements that the loop has left."""
         if not self.place.stores:
             return self.value
-        given = {"access": self._access, "lanes": self._lanes}
+        given = {"access": self._access, "chosen": self._elements}
         return self.builder.applied(_store_after, last, self.value, *self._index, **given)[0]
 
     def _index_before(self, loop: Op) -> list[Value]:
@@ -157,34 +157,29 @@ class _Access:
         return self.builder.rewriter.values(self.builder.op.operands[:1])[0]
 
     @property
-    def _lanes(self) -> Lanes:
-        op = self.builder.op
-        mask, shape = ops.mask(op), op.attributes["access"].shape
-        return elements.lanes(addressing.left_in(shape, None if mask is None else self.analyses.known(mask).form))
+    def _elements(self) -> Elements:
+        return addressing.left_in(self.builder.op, self.analyses.known)
 
     @property
     def _masked(self) -> bool:
-        """Whether its mask is known only as the program runs."""
-        mask = ops.mask(self.builder.op)
-        form = None if mask is None else self.analyses.known(mask).form
-        return mask is not None and (form is None or not form.constant)
+        return addressing.is_masked(self.builder.op, self.analyses.known)
 
     def loaded(self) -> Value:
         """What a load gives; who is masked out gets what is to be given instead."""
-        lanes = self._lanes
-        rest = self._rest() if self._masked or lanes.chosen is not None else []
-        if not rest and self._held.shape == lanes.shape:
+        chosen = self._elements
+        rest = self._rest() if self._masked or not chosen.all else []
+        if not rest and self._held.shape == chosen.shape:
             return self._held
-        return self.builder.applied(_load, self._held, *rest, lanes=lanes)[0]
+        return self.builder.applied(_load, self._held, *rest, chosen=chosen)[0]
 
     def stored(self) -> Value:
         """The elements after a store; who is masked out keeps his."""
-        lanes, (value, *mask) = self._lanes, self._rest()
+        chosen, (value, *mask) = self._elements, self._rest()
         if not self._masked:
-            if lanes.chosen is None and (value.shape, value.dtype) == (self._held.shape, self._held.dtype):
+            if chosen.all and (value.shape, value.dtype) == (self._held.shape, self._held.dtype):
                 return value
             mask = []
-        return self.builder.applied(_store, self._held, value, *mask, lanes=lanes)[0]
+        return self.builder.applied(_store, self._held, value, *mask, chosen=chosen)[0]
 
     def _rest(self) -> list[Value]:
         """Its operands after the index."""
@@ -202,24 +197,24 @@ def _component(pattern: jax.Array, *, steps: Sequence[int], id_type: Any) -> jax
     return pattern
 
 
-def _load_before(memory: jax.Array, *index: jax.Array, access: primitives.Access, lanes: Lanes) -> jax.Array:
-    rest = () if lanes.chosen is None else (lanes.mask, jnp.zeros((), memory.dtype))
-    return elements.taken(primitives.load_p.bind(memory, *index, *rest, access=access)[0], lanes)
+def _load_before(memory: jax.Array, *index: jax.Array, access: primitives.Access, chosen: Elements) -> jax.Array:
+    rest = () if chosen.all else (chosen.mask, jnp.zeros((), memory.dtype))
+    return elements.taken(primitives.load_p.bind(memory, *index, *rest, access=access)[0], chosen)
 
 
-def _store_after(last: jax.Array, *given: jax.Array, access: primitives.Access, lanes: Lanes) -> Any:
-    rest = () if lanes.chosen is None else (lanes.mask,)
-    return primitives.store_p.bind(*given, elements.spread(last, lanes), *rest, access=access)
+def _store_after(last: jax.Array, *given: jax.Array, access: primitives.Access, chosen: Elements) -> Any:
+    rest = () if chosen.all else (chosen.mask,)
+    return primitives.store_p.bind(*given, elements.spread(last, chosen), *rest, access=access)
 
 
-def _load(held: jax.Array, *rest: jax.Array, lanes: Lanes) -> jax.Array:
-    found = elements.spread(held, lanes)
+def _load(held: jax.Array, *rest: jax.Array, chosen: Elements) -> jax.Array:
+    found = elements.spread(held, chosen)
     if not rest:
         return found
-    mask, other = (elements.aligned(x, lanes.shape) for x in rest)
+    mask, other = (elements.aligned(x, chosen.shape) for x in rest)
     return lax.select(mask, found, other.astype(held.dtype))
 
 
-def _store(held: jax.Array, value: jax.Array, *mask: jax.Array, lanes: Lanes) -> jax.Array:
-    new = elements.taken(elements.aligned(value, lanes.shape), lanes, held.shape).astype(held.dtype)
-    return lax.select(elements.aligned(mask[0], lanes.shape).reshape(held.shape), new, held) if mask else new
+def _store(held: jax.Array, value: jax.Array, *mask: jax.Array, chosen: Elements) -> jax.Array:
+    new = elements.taken(elements.aligned(value, chosen.shape), chosen, held.shape).astype(held.dtype)
+    return lax.select(elements.aligned(mask[0], chosen.shape).reshape(held.shape), new, held) if mask else new

@@ -27,11 +27,7 @@ def of_load(op: Op, facts: Facts, apart: bool) -> Masked | None:
       facts: what is known of its operands.
       apart: whether the other elements had better be computed apart.
     """
-    mask = ops.mask(op)
-    form = None if mask is None else facts.value(mask).form
-    if form is None or not form.constant:
-        return None
-    elements = addressing.left_in(op.attributes["access"].shape, form)
+    elements = addressing.left_in(op, facts.value)
     if elements.all or not elements.count:
         return None
     first, last = elements.chosen[[0, -1]]
@@ -144,8 +140,7 @@ def needs(facts: Facts, possible: Mapping[Value, Masked]) -> Needs:
 
 def _of_access(op: Op, facts: Facts, possible: Mapping[Value, Masked], found: Needs) -> None:
     """Its mask, and what a load gives for those left out, are taken whole; of all else the elements of the access."""
-    access, mask = op.attributes["access"], ops.mask(op)
-    elements = addressing.left_in(access.shape, None if mask is None else facts.value(mask).form)
+    access, elements = op.attributes["access"], addressing.left_in(op, facts.value)
     last = len(op.operands) - access.masked if ops.changes(op) else 1 + access.rank
     for value in op.operands[1:last]:
         if value in possible:

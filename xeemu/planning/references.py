@@ -34,9 +34,7 @@ class Reference:
     @classmethod
     def of_op(cls, op: Op, storage: Storage, facts: Facts) -> "Reference":
         """That of an access of the program as it is analysed, of which all groups execute it."""
-        mask, view = ops.mask(op), op.attributes["access"].view
-        form = None if mask is None else facts.value(mask).form
-        masked = mask is not None and (form is None or not form.constant)
+        view, masked = op.attributes["access"].view, addressing.is_masked(op, facts.value)
         varying = ops.changes(op) or any(facts.values[given].varying for given in ops.given(op))
         storage = storage if view is None else storage.seen(view)
         return cls(storage, addressing.foreseen(op, facts, storage.copies), masked, varying)

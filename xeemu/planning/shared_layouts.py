@@ -32,11 +32,9 @@ def of_load(op: Op, facts: Facts, block: tuple[int, ...]) -> Sharing | None:
 
 def _loads_all(op: Op, facts: Facts) -> bool:
     """Whether no mask leaves an element out of a load."""
-    access, mask = op.attributes["access"], ops.mask(op)
-    if mask is None or access.bounded:
+    if op.attributes["access"].bounded:
         return True
-    form = facts.value(mask).form
-    return form is not None and form.constant and addressing.left_in(access.shape, form).all
+    return not addressing.is_masked(op, facts.value) and addressing.left_in(op, facts.value).all
 
 
 def of_operands(operands: Sequence[Operand]) -> Sharing | None:
