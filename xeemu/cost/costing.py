@@ -169,7 +169,8 @@ class Counted:
         keys = {*taken.left, *(key for key in taken.untallied if taken.place(key).memory in self.ledger.noted)}
         sampled = self.ledger.sample is not None
         beside = None if sampled else apart.of_observer(self.prepared, keys, None in taken.active.values(), False)
-        return Watched(beside or self.prepared, observer, self.ledger.zeros, outputs=beside is None)
+        decide = apart.deciding(self.prepared)
+        return Watched(beside or self.prepared, observer, self.ledger.zeros, outputs=beside is None, deciding=decide)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

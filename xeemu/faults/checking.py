@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from xeemu.faults.exploration import Explored
 from xeemu.faults.findings import FORWARD_PROGRESS, Finding, Findings
 from xeemu.faults.observing import Observed
 from xeemu.faults.ranges import Ranges
+from xeemu.faults.sizes import Faults
 from xeemu.faults.watch_list import WatchList
 from xeemu.knowledge import symbolic_execution
 from xeemu.language import public, source
@@ -33,6 +35,7 @@ from xeemu.launching.arguments import (
     scalars,
 )
 from xeemu.launching.launch import staged
+from xeemu.launching.memoised import Memoised
 from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared, prepare_alone
 from xeemu.launching.staged import Launched
@@ -108,7 +111,12 @@ def _check(
             requiring = dataclasses.replace(kernel, sub_group_size=size)
             return again(requiring, nd_range, once=True)(*arguments, **static)
 
-        return results, sizes.of_launch(prepared.program, modelled, results, found, at_size)
+        if not (others := sizes.others(prepared.program, modelled, found)):
+            return results, found
+        faults = checked.at_sizes(
+            given.arguments, lambda: sizes.faults(prepared.program, others, results, found, at_size)
+        )
+        return results, sizes.noted(prepared.program, modelled, others, found, faults)
 
     return told(call)
 
@@ -189,7 +197,10 @@ class Checked:
 
     def __init__(self, prepared: Prepared, watch: WatchList, absent: tuple[Finding, ...]):
         self.prepared, self.watch, self.absent = prepared, watch, absent
-        self._last: tuple[Mapping[str, Any] | None, Findings] | None = None
+        self._explored: Memoised[Explored | None] = Memoised()
+        self._at_sizes: Memoised[Faults] = Memoised()
+        self._is_again = False
+        self._last: tuple[Mapping[str, Any] | None, Explored | None, Findings] | None = None
 
     def of(self, given: Sequence[Any], unset: Mapping[Allocation, np.ndarray], once: bool) -> tuple[Any, Findings]:
         """What the kernel gives, and the findings; the arguments are those of `run`."""
@@ -216,15 +227,30 @@ class Checked:
         """The conflicts in several orders where these may matter; None where not, or where the launch is too large."""
         if state is None or not exploration.is_needed(self.watch.proofs, state["conflicts"]):
             return None
-        return exploration.explored(self.prepared.program, given, self.watch.proofs)
+        if (kept := self._explored.known(given)) is not None:
+            return kept.value
+        begun = time.process_time()
+        explored = exploration.explored(self.prepared.program, given, self.watch.proofs)
+        self._explored.keep(given, explored, time.process_time() - begun)
+        return explored
+
+    def at_sizes(self, given: Sequence[Any], faults: Callable[[], Faults]) -> Faults:
+        """What is wrong at other sub-group sizes; the first time, compilers take most of the time that it takes."""
+        if (kept := self._at_sizes.known(given)) is not None:
+            return kept.value
+        begun = time.process_time()
+        found = faults()
+        self._at_sizes.keep(given, found, time.process_time() - begun if self._is_again else 0)
+        self._is_again = True
+        return found
 
     def judged(self, state: Mapping[str, Any] | None, explored: Explored | None) -> Findings:
         """The findings of a run, by what it has left and what was seen in several orders."""
-        if self._last is not None and self._last[0] is state and explored is None:
-            return self._last[1]
+        if self._last is not None and self._last[0] is state and self._last[1] is explored:
+            return self._last[2]
         found = judgement.judge(self.prepared.program, self.watch, self.known, state, explored)
         found = found.and_also(self.absent)
-        self._last = (state, found) if explored is None else None
+        self._last = state, explored, found
         return found
 
     def _check_ended(self, state: Mapping[str, Any]) -> None:

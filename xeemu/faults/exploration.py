@@ -35,6 +35,7 @@ from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 from xeemu.language.orders import ACQUIRING, RELEASING
 from xeemu.language.program import Program
+from xeemu.launching.options import MOST_WATCHED
 from xeemu.stepping import recording, turns
 from xeemu.stepping.history import History
 from xeemu.stepping.steps import Access
@@ -98,12 +99,19 @@ class Explored:
         return {**state, "conflicts": self.counts, "differing": self.differing, "examples": self.examples}
 
 
+@functools.lru_cache(maxsize=MOST_WATCHED)
 def orders_something(tree: AccessTree) -> bool:
     """Whether atomic operations or fences of a program may order other accesses: something acquires, and releases."""
     orderings = [o.access.ordering for o in tree.root.operations() if o.access.ordering is not None]
     fences = [m.op.attributes["ordering"] for m in tree.meetings() if m.level is None]
     orders = {ordering.order for ordering in (*orderings, *fences)}
     return bool(orderings) and bool(orders & ACQUIRING) and bool(orders & RELEASING)
+
+
+@functools.lru_cache(maxsize=MOST_WATCHED)
+def _tells(tree: AccessTree) -> bool:
+    """Whether a program looks at what atomic operations find."""
+    return any(o.fetches and o.access.ordering is not None for o in tree.root.operations())
 
 
 def is_needed(proofs: Proofs, conflicts: Sequence[np.ndarray]) -> bool:
@@ -116,7 +124,7 @@ def is_needed(proofs: Proofs, conflicts: Sequence[np.ndarray]) -> bool:
     if not proofs.races:
         return False
     geometry = proofs.tree.geometry
-    tells = any(o.fetches and o.access.ordering is not None for o in proofs.tree.root.operations())
+    tells = _tells(proofs.tree)
     seen = any(counts.any() for counts in conflicts)
     if seen:
         # Lanes that meet while others of their sub-group are not active are told apart by happens-before alone.

@@ -31,9 +31,10 @@ class Observed:
     def __init__(self, prepared: Prepared, watch: WatchList, check_ended: Callable[[State], None]):
         self._prepared, self._watch, self._check_ended = prepared, watch, check_ended
         self._kept: tuple[_Seen, _Part | None] | None = None
+        self._merged: tuple[State, State] | None = None
 
     def run(self, given: Sequence[Any], present: Sequence[np.ndarray]) -> tuple[list[np.ndarray], State]:
-        """The kernel's outputs, and what was found, see `settled.merged`; the same object where no data decide it.
+        """The outputs, and what was found, see `settled.merged`: the same object as before where that is known.
 
         Args:
           given: the arguments.
@@ -45,7 +46,9 @@ class Observed:
         if rest is None:
             return executables.executable(self._prepared.unwatched).run(given), seen[0][1]
         outputs, state = self._ended(rest, given, present)
-        return outputs, settled.merged(self._watch, [*seen, (rest.watch, state)])
+        if self._merged is None or self._merged[0] is not state:
+            self._merged = state, settled.merged(self._watch, [*seen, (rest.watch, state)])
+        return outputs, self._merged[1]
 
     def _first(self, given: Sequence[Any]) -> "tuple[_Seen, _Part | None]":
         """What is seen of what no data decide, and what is left to be watched in each run."""
@@ -106,7 +109,7 @@ class _Part:
     def __init__(self, prepared: Prepared, watch: WatchList, outputs: bool):
         self.watch = watch
         self._screened = Screened(prepared, watch, outputs)
-        self._watched = Watched(prepared, functools.partial(Watcher, watch), watch.zeros, outputs)
+        self._watched = Watched(prepared, functools.partial(Watcher, watch), watch.zeros, outputs, told=watch.told)
         self._found = False
 
     def run(self, given: Sequence[Any], present: Sequence[np.ndarray]) -> tuple[list[np.ndarray], State]:

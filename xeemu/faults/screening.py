@@ -57,7 +57,7 @@ class Screened:
             return None
         watched = self._often if self._seldom.is_long else self._seldom
         outputs, state = watched.run(given, more)
-        self._doubtful = bool(state["doubt"]) or _stored_twice(state["stored"])
+        self._doubtful = bool(state["doubt"])
         if self._doubtful:
             return None
         if self._outputs and not watched.outputs:
@@ -79,7 +79,11 @@ class Screened:
 
     def _of(self, prepared: Prepared, outputs: bool, short: bool | None) -> Watched:
         observer, state = functools.partial(Screening, self._watch), functools.partial(zeros, self._watch)
-        return Watched(prepared, observer, state, outputs, short)
+        return Watched(prepared, observer, state, outputs, short, _told, self._deciding)
+
+    @functools.cached_property
+    def _deciding(self) -> tuple[int, ...] | None:
+        return None if self._watch.barriers else apart.deciding(self._prepared, _looked_at(self._watch))
 
     @functools.cached_property
     def _possible(self) -> bool:
@@ -88,10 +92,8 @@ class Screened:
     @functools.cached_property
     def _nothing(self) -> State:
         with jax.enable_x64(True):
-            shapes = jax.eval_shape(self._watch.zeros)
-        # Who has used which element, nobody asks for.
-        found = {kind: shape for kind, shape in shapes.items() if kind not in ("shared", "present")}
-        nothing: State = jax.tree.map(lambda a: np.zeros(a.shape, a.dtype), found)
+            shapes = self._watch.told(jax.eval_shape(self._watch.zeros))
+        nothing: State = jax.tree.map(lambda a: np.zeros(a.shape, a.dtype), shapes)
         return nothing
 
 
@@ -141,9 +143,10 @@ def _is_own(memory: Allocation) -> bool:
     return memory.space != "global"
 
 
-def _stored_twice(stored: Sequence[tuple[np.ndarray, np.ndarray]]) -> bool:
-    """Whether any memory has been stored to more often than it has elements that were, see `zeros`."""
-    return any(times != np.count_nonzero(elements) for elements, times in stored)
+def _told(state: State) -> State:
+    """Whether anything may be wrong, also as a memory was stored to more often than elements of it were."""
+    twice = [times != bits.count_of(elements) for elements, times in state["stored"]]
+    return {"doubt": jnp.stack([state["doubt"], *twice]).any()}
 
 
 def zeros(watch: WatchList, *present: jax.Array) -> State:

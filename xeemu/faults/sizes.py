@@ -5,7 +5,7 @@ gives is compared.
 """
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -28,28 +28,40 @@ from xeemu.launching.options import MOST_WATCHED
 Check = Callable[[int], tuple[Any, Findings]]
 """The outputs and the findings of the kernel when it requires a sub-group size."""
 
+Faults = Mapping[int, Finding | str]
+"""By size what is wrong there: an error or a sentence."""
+
 _ROUNDING = 2.0**10
 """By so many units in the last place of the largest element sums in another order may differ."""
 
 
-def of_launch(program: Program, device: Device, outputs: Any, found: Findings, check: Check) -> Findings:
-    """The findings of a launch, and perhaps a note that it is right at some sub-group sizes only.
+def others(program: Program, device: Device, found: Findings) -> list[int]:
+    """The sizes at which a kernel is checked, too, after the check at the default one has found so much."""
+    here, items = program.geometry.sub_group_size, program.geometry.items
+    if program.kernel.sub_group_size is not None or found.errors or not _asks(program):
+        return []
+    # Where only a size leaves a sub-group partial, lanes are absent, which is a matter of its own.
+    return [n for n in device.sub_group_sizes if n != here and (not items % n or items % here)]
+
+
+def faults(program: Program, sizes: Sequence[int], outputs: Any, found: Findings, check: Check) -> Faults:
+    """What is wrong with a kernel at other sizes.
 
     Args:
       program: the kernel, as it was checked.
-      device: the modelled device.
+      sizes: the others.
       outputs, found: what the check at the default size gave.
       check: checks it at another one.
     """
-    here, items = program.geometry.sub_group_size, program.geometry.items
-    # Where only a size leaves a sub-group partial, lanes are absent, which is a matter of its own.
-    others = [n for n in device.sub_group_sizes if n != here and (not items % n or items % here)]
-    if program.kernel.sub_group_size is not None or not others or found.errors or not _asks(program):
-        return found
-    faults = {size: fault for size in others if (fault := _fault(program, size, outputs, found, check)) is not None}
+    each = {size: _fault(program, size, outputs, found, check) for size in sizes}
+    return {size: fault for size, fault in each.items() if fault is not None}
+
+
+def noted(program: Program, device: Device, sizes: Sequence[int], found: Findings, faults: Faults) -> Findings:
+    """The findings of a check at the default size, and perhaps a note that the kernel is right at some sizes only."""
     if not faults:
         return found
-    right = sorted(size for size in (here, *others) if size not in faults)
+    right = sorted(size for size in (program.geometry.sub_group_size, *sizes) if size not in faults)
     errors = [fault for fault in faults.values() if isinstance(fault, Finding)]
     sites, memory = (errors[0].sites, errors[0].memory) if errors else ((_site(program),), "")
     texts = {size: _head(fault) if isinstance(fault, Finding) else fault for size, fault in faults.items()}

@@ -236,6 +236,10 @@ class WatchList:
             "added": None if self.proofs.additions is None else self.proofs.additions.zeros(),
         }
 
+    def told(self, state: State) -> State:
+        """What findings are made of: not who has used which element, nor which have been written."""
+        return {kind: entry for kind, entry in state.items() if kind not in ("shared", "present")}
+
     def has_found(self, state: State) -> bool:
         """Whether anything was found by a run that has left a state."""
         counted = [*state["conflicts"], *(np.asarray(c) for kind in _COUNTED for c, _ in state[kind])]

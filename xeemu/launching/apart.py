@@ -5,7 +5,7 @@ for, a slice of the program gives them (M. Weiser, "Program Slicing", 1981), and
 """
 
 import dataclasses
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 
 from xeemu.ir import ops
 from xeemu.ir.program import Op, Region, Value
@@ -31,7 +31,7 @@ def of_observer(prepared: Prepared, keys: Set[Key], regions: bool, kept: bool) -
       regions: whether it wants to know which work-items execute what is divergent.
       kept: whether it keeps something for each work-group of a chunk.
     """
-    slice_ = _sliced(prepared, keys, regions)
+    slice_ = _sliced(prepared, lambda key, op: key in keys or (regions and op.name == ops.REGION))
     asked = work.passes(slice_) + work.passes(prepared.unwatched.analysed.task.program.body)
     written = work.passes(prepared.program.body)
     if asked > _LONGER * written:
@@ -41,24 +41,41 @@ def of_observer(prepared: Prepared, keys: Set[Key], regions: bool, kept: bool) -
     return prepared if needed else prepared.without_memories
 
 
-def _sliced(prepared: Prepared, keys: Set[Key], regions: bool) -> Region:
-    """What of a program an observer asks for is computed by; to look at alone, for its facts are of the whole."""
-    looked_at = _looked_at(prepared.facts, keys, regions)
+def deciding(prepared: Prepared, keys: Set[Key] = frozenset()) -> tuple[int, ...]:
+    """The numbers of the arguments whose contents decide which work-items access what, and when.
+
+    Args:
+      prepared: the launch.
+      keys: operations whose operands are asked for, too.
+    """
+
+    def asked(key: Key, op: Op) -> bool:
+        return key in keys or op.name in (*ops.ACCESSES, ops.REGION, "cond")
+
+    slice_ = _sliced(prepared, asked)
+    used = {value for op in slice_.ops for value in op.used}
+    return tuple(number for number, value in enumerate(slice_.inputs) if value in used)
+
+
+def _sliced(prepared: Prepared, asked: Callable[[Key, Op], bool]) -> Region:
+    """What of a program computes what operations are asked; to look at alone, for its facts are of the whole."""
+    looked_at = _looked_at(prepared.facts, asked)
     return eliminate_dead_code.live(Region(looked_at.inputs, looked_at.ops, ()))
 
 
-def _looked_at(facts: Facts, keys: Set[Key], regions: bool) -> Region:
-    """A (sub)program that has, before each operation of these keys, one that uses what is asked of it."""
+def _looked_at(facts: Facts, asked: Callable[[Key, Op], bool]) -> Region:
+    """A (sub)program that has, before each operation that is asked, one that uses what it is asked for."""
     made: list[Op] = []
     for number, op in enumerate(facts.body.ops):
-        if (facts, number) in keys or (regions and op.name == ops.REGION):
+        if asked((facts, number), op):
             made.append(Op(_LOOK, tuple(_asked(op)), (), {}, has_effects=True))
-        inner = tuple(_looked_at(part, keys, regions) for part in facts.within(number))
+        inner = tuple(_looked_at(part, asked) for part in facts.within(number))
         made.append(dataclasses.replace(op, regions=inner, apply=None) if inner else op)
     return Region(facts.body.inputs, tuple(made), facts.body.outputs)
 
 
 def _asked(op: Op) -> Sequence[Value]:
+    """Of an access its address and mask; of others the operands, of a branch the predicate."""
     if op.name not in ops.ACCESSES:
         return op.operands
     return [*ops.indices(op), *filter(None, [ops.mask(op)])]

@@ -1,0 +1,162 @@
+"""What was found for arguments is known again for such of the same contents, and found anew for others."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+import xeemu as xe
+from xeemu.cost import costing
+from xeemu.faults import checking, exploration
+from xeemu.launching import apart, memoised
+from xeemu.launching.memoised import Memoised
+from xeemu.launching.preparation import prepare_alone
+from xeemu.launching.recompiling import Recompiled
+
+ITEMS = 64
+ND_RANGE = xe.NDRange(ITEMS, 32)
+FEW, MANY = np.arange(8), np.arange(memoised._FEW_BYTES, dtype=np.int32)
+
+
+@pytest.mark.parametrize("array", [FEW, MANY], ids=["few", "many"])
+def test_a_value_is_known_for_equal_contents_alone(array):
+    memory, given = Memoised(), array.copy()
+    assert memory.known([given, 3]) is None
+    memory.keep([given, 3], "found", 1.0)
+    assert memory.known([array, 3]) == ("found",)
+    assert memory.known([given, 4]) is None
+    memory.keep([given, 4], None, 1.0)
+    given[-1] += 1
+    assert memory.known([array, 4]) == (None,)
+    assert memory.known([given, 4]) is None
+
+
+def test_nothing_is_kept_of_what_is_sooner_computed_than_known_again():
+    memory = Memoised()
+    memory.keep([MANY], "found", 1e-6)
+    assert memory.known([MANY]) is None
+    memory.keep([MANY], "found", 1.0)
+    assert memory.known([MANY]) == ("found",)
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """One for each time that a launch was watched or run in several orders."""
+    seen = []
+
+    def noting(owner, name):
+        function = getattr(owner, name)
+
+        def noted(*arguments):
+            seen.append(name)
+            return function(*arguments)
+
+        monkeypatch.setattr(owner, name, noted)
+
+    noting(Recompiled, "__call__")
+    noting(exploration, "explored")
+    for cached in (checking._checked, costing._counted):
+        cached.cache_clear()
+    return seen
+
+
+@xe.kernel
+def scattered(wg, places, x, out):
+    i = wg.global_id()
+    return out.at[places[i]].set(x[i])
+
+
+@xe.kernel
+def queued(wg, x, queue, tail):
+    """Each work-item takes a place for what it keeps; who has the last one stores beyond the queue."""
+    value = x[wg.global_id()]
+    place, tail = tail.atomic[0].fetch_add(1, where=value > 0)
+    return queue.at[place].set(value, where=value > 0), tail
+
+
+def told(findings):
+    return [str(finding) for finding in findings]
+
+
+@pytest.mark.parametrize("racing", [False, True])
+def test_a_check_knows_places_again_and_looks_at_others(runs, racing):
+    places, x, out = np.arange(ITEMS, dtype=np.int32), np.arange(ITEMS, dtype=np.int32), np.zeros(ITEMS, np.int32)
+    places[0] = int(racing)
+    first, found = xe.check(scattered, ND_RANGE)(places, x, out)
+    count = len(runs)
+    again, same = xe.check(scattered, ND_RANGE)(places.copy(), x.copy(), out.copy())
+    assert len(runs) == count
+    assert told(same) == told(found)
+    np.testing.assert_array_equal(again[0], first[0])
+    places[2] = 3
+    _, other = xe.check(scattered, ND_RANGE)(places, x, out)
+    assert len(runs) > count
+    checking._checked.cache_clear()
+    assert told(other) == told(xe.check(scattered, ND_RANGE)(places, x, out)[1])
+    assert told(other) != told(found)
+
+
+def test_the_same_value_in_both_places_is_a_note_and_another_one_an_error(runs):
+    places, x, out = np.zeros(ITEMS, np.int32), np.zeros(ITEMS, np.int32), np.zeros(ITEMS, np.int32)
+    severities = []
+    for value in (0, 0, 1, 1, 0):
+        x[5] = value
+        (finding,) = xe.check(scattered, ND_RANGE)(places, x, out)[1]
+        severities.append(finding.severity)
+    assert severities == ["note", "note", "error", "error", "note"]
+
+
+def test_orders_are_run_once_for_equal_arguments(runs):
+    items = 8
+    x, queue = np.tile(np.array([0, 1], np.int32), items // 2), np.zeros(items // 2, np.int32)
+    check = xe.check(queued, xe.NDRange(items, 4))
+    for _ in range(3):
+        outputs, found = check(x, queue, np.zeros(1, np.int32))
+        assert not found
+        assert outputs[1] == items // 2
+    assert runs.count("explored") == 1
+    _, found = check(np.ones_like(x), queue, np.zeros(1, np.int32))
+    assert runs.count("explored") == 2
+    assert [finding.kind for finding in found] == ["out-of-bounds"]
+
+
+@xe.kernel
+def looked_up(wg, places, times, masks, chosen, x, y):
+    """A load by an index, times that a loop goes round, a mask, a branch and a value that only comes to memory."""
+    i = wg.global_id()
+    last = wg.while_loop(lambda k: k < times[i], lambda k: k + 1, jnp.zeros_like(i))
+    value = lax.cond(chosen[0] > 0, lambda: jnp.sin(x[i].astype(jnp.float32)), lambda: last.astype(jnp.float32))
+    return y.at[i].set(value + x.load(places[i], where=masks[i] > 0).astype(jnp.float32))
+
+
+GIVEN = {
+    "places": np.arange(ITEMS, dtype=np.int32),
+    "times": np.full(ITEMS, 3, np.int32),
+    "masks": np.ones(ITEMS, np.int32),
+    "chosen": np.ones(1, np.int32),
+    "x": np.arange(ITEMS, dtype=np.int32),
+    "y": np.zeros(ITEMS, np.float32),
+}
+
+
+def test_what_decides_on_accesses_is_all_but_what_only_comes_to_memory():
+    prepared = prepare_alone(looked_up, ND_RANGE, xe.device("max1550"), tuple(GIVEN.values()), {})
+    names = list(GIVEN)
+    assert [names[k] for k in apart.deciding(prepared)] == ["places", "times", "masks", "chosen"]
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_a_profile_knows_counts_again_and_counts_others(runs, name):
+    profile = xe.profile(looked_up, ND_RANGE)
+    _, first = profile(*GIVEN.values())
+    count = len(runs)
+    _, again = profile(*(array.copy() for array in GIVEN.values()))
+    assert len(runs) == count
+    changed = {**GIVEN, name: GIVEN[name] * 0}
+    outputs, other = profile(*changed.values())
+    np.testing.assert_array_equal(outputs, xe.launch(looked_up, ND_RANGE)(*changed.values()))
+    costing._counted.cache_clear()
+    _, alone = profile(*changed.values())
+    assert again.to_dict() == first.to_dict()
+    assert other.to_dict() == alone.to_dict()
+    assert (other.to_dict() == first.to_dict()) == (name in "xy")
