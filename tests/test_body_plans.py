@@ -142,14 +142,14 @@ def stored_twice(wg, x, out, *, masked, first):
 
 
 @pytest.mark.parametrize(
-    ("masked", "first", "apart"), [(False, True, True), (True, True, False), (False, False, False)]
+    ("masked", "first", "unaliased"), [(False, True, True), (True, True, False), (False, False, False)]
 )
-def test_what_may_be_another_array_is_written_apart(masked, first, apart):
+def test_what_may_be_another_array_is_written_unaliased(masked, first, unaliased):
     arguments = np.ones(64, np.int32), np.zeros(64, np.int32)
     static = {"masked": masked, "first": first}
     plan = planned(prepared(stored_twice, xe.NDRange(64, 16), arguments, static), arguments)
     updates = [p.by for n, p in plan.operations.items() if plan.facts.body.ops[n].name == ops.ATOMIC]
-    assert [update.apart for update in updates] == [apart]
+    assert [update.unaliased for update in updates] == [unaliased]
 
 
 def test_a_slice_of_what_a_mask_leaves_in_is_planned():

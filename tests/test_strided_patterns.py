@@ -51,7 +51,7 @@ def test_elements_and_windows_are_those_of_numpy(axes):
     assert strided is not None
     low = pattern.min()
     assert (strided.count, strided.least, strided.span) == (len(pattern), low, pattern.max() - low + 1)
-    if not strided.apart:
+    if not strided.injective:
         return
     assert strided.distinct == len(set(pattern.tolist()))
     window = np.arange(2 * strided.span, dtype=np.float32).reshape(2, -1)
@@ -70,7 +70,7 @@ def test_elements_that_meet_are_not_apart(axes):
     assert strided is not None
     steps = [axis for axis in strided.axes if axis.stride]
     met = len(set(pattern.tolist())) < np.prod([axis.size for axis in steps], dtype=int)
-    assert not (met and strided.apart)
+    assert not (met and strided.injective)
 
 
 @settings(derandomize=True, deadline=None, max_examples=150)

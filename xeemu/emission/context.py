@@ -43,7 +43,8 @@ class Applied:
       operands: what the values that it uses stand for, see `Op.used`.
       read: gives what another value stands for.
       active: `[G]` mask of the groups that execute it, or None for all.
-      around: rectangles that were read for several loads of its body, by the numbers of the first of these.
+      around: rectangles that were read for several loads of its body, by the numbers of the first of these, as plans
+        have them (`StencilWindow`): the first that is emitted reads it, and the others take it from here.
     """
 
     body: BodyPlan

@@ -21,7 +21,7 @@ def opaque_zero(array: jax.Array, dtype: np.dtype) -> jax.Array:
     return jnp.where(first == first + first.dtype.type(1), dtype.type(1), dtype.type(0))
 
 
-def apart(array: jax.Array) -> jax.Array:
+def unaliased(array: jax.Array) -> jax.Array:
     """An array that XLA does not take for another one that it was made from, in another shape."""
     if not array.size:
         return array

@@ -80,7 +80,7 @@ class PlacedWindow:
           values: `[G or 1, n or 1]`; of several values for one element the last is stored.
           mask: `[G or 1, n or 1]` or None.
         """
-        window, strided, data = self.window, self.window.strided, self._apart(data)
+        window, strided, data = self.window, self.window.strided, self._target(data)
         last = tuple(-1 if k in window.repeated else slice(None) for k in range(len(strided.axes)))
         new = strided_slices.window(self._laid_out(values)[last], strided)
         if mask is not None:
@@ -92,7 +92,7 @@ class PlacedWindow:
 
         There are no other elements in the window.
         """
-        window, data = self.window, self._apart(data)
+        window, data = self.window, self._target(data)
         within = "add" if op == "sub" else op
         neutral = collectives.identity(within, data.dtype)
         taking_part = values if mask is None else jnp.where(mask, values, neutral)
@@ -110,9 +110,9 @@ class PlacedWindow:
         last = elements - self.window.rectangle.sizes[self._axis] - max(travel, 0)
         return (start >= max(-travel, 0)) & (start <= last)
 
-    def _apart(self, data: jax.Array) -> jax.Array:
+    def _target(self, data: jax.Array) -> jax.Array:
         """The data as the window is written to them."""
-        return fusion_barriers.apart(data) if self.window.apart else data
+        return fusion_barriers.unaliased(data) if self.window.unaliased else data
 
     def _old(self, data: jax.Array) -> jax.Array:
         """`[*extents]` what the window has."""

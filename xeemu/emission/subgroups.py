@@ -18,7 +18,11 @@ from xeemu.planning.layouts import ByItem, BySubgroup
 
 
 def held(value: Emitted, lanes: int, chunk: EmittedChunk) -> jax.Array:
-    """`[G, sub-groups or 1, lanes or 1, *private]`, without `G` if it does not vary: a value."""
+    """`[G, sub-groups or 1, lanes or 1, *private]`, without `G` if it does not vary: a value.
+
+    It has 1 for what the lanes have alike by its layout or its lane form, as `Operand.is_uniform` has it: nothing else
+    is chosen here.
+    """
     if isinstance(value.layout, BySubgroup):
         return value.held
     form, geometry = value.known.form, chunk.geometry

@@ -4,6 +4,9 @@ A value has one axis of groups before those of the work-group, so that rows of a
 again. XLA sees through that where it comes to nothing. Where a kernel transposes, XLA goes along the memory element by
 element with all that it fuses, seven times as long as a transposition alone takes. Put off, everything is computed in
 the order in which memory has it, for itself, and transposed once.
+
+It is a fault of XLA's fusion that is mended here, and depends on all that is emitted, transpositions of a kernel's own
+functions among it: so it is done to the program that was emitted, where a launch says so (`Prepared`), by no plan.
 """
 
 import dataclasses

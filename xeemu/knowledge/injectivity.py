@@ -33,7 +33,7 @@ def of_groups(pattern: np.ndarray, steps: tuple[int, ...], geometry: Geometry) -
         return False
     for step, count in zip(steps, geometry.group_range, strict=True):
         strided = strided.along(StridedAxis(count, step))
-    return strided.apart and strided.distinct == strided.count
+    return strided.injective and strided.distinct == strided.count
 
 
 def _of_items(address: Address, geometry: Geometry) -> bool:

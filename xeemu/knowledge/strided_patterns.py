@@ -60,7 +60,7 @@ class StridedPattern:
         return tuple(sorted(numbers, key=lambda k: -abs(self.axes[k].stride)))
 
     @property
-    def apart(self) -> bool:
+    def injective(self) -> bool:
         """Whether different positions along the moving axes have different addresses, one inside the other."""
         inner = 1
         for k in reversed(self.moving):
@@ -71,8 +71,8 @@ class StridedPattern:
 
     @property
     def dense(self) -> bool:
-        """Whether it is apart, and has all addresses of its window."""
-        return self.apart and self.span == self.distinct
+        """Whether it is injective, and has all addresses of its window."""
+        return self.injective and self.span == self.distinct
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -81,7 +81,7 @@ class StridedPattern:
 
     @property
     def distinct(self) -> int:
-        """The number of different addresses, if it is apart."""
+        """The number of different addresses, if it is injective."""
         return math.prod(self.extents)
 
     def split(self, shape: tuple[int, ...]) -> "StridedPattern":
@@ -201,7 +201,7 @@ def cut(shape: Sequence[int], chosen: np.ndarray) -> Cut | None:
     if (found := _in_box(shape, chosen)) is not None:
         return found
     strided = of_pattern(chosen)
-    if strided is None or not strided.apart:
+    if strided is None or not strided.injective:
         return None
     first = int(chosen[0]) + strided.least
     return Cut((math.prod(shape),), (slice(first, first + strided.span),), strided)

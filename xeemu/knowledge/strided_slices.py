@@ -36,7 +36,7 @@ def sliced(array: jax.Array, cut: Cut, lead: int, shape: Sequence[int]) -> jax.A
 def of_rectangle(
     values: jax.Array, strided: StridedPattern, lead: int, sizes: Sequence[int] | None = None
 ) -> jax.Array:
-    """`[*lead, *sizes]` elements of a strided pattern that is apart, from a rectangle that has them.
+    """`[*lead, *sizes]` elements of a strided pattern that is injective, from a rectangle that has them.
 
     Args:
       values: `[*lead, ...]`: as many as there are different elements, or all on a line from the least to the greatest.
@@ -51,7 +51,7 @@ def of_rectangle(
 
 
 def elements(window: jax.Array, strided: StridedPattern, sizes: Sequence[int] | None = None) -> jax.Array:
-    """`[..., *sizes]` elements of a strided pattern that is apart.
+    """`[..., *sizes]` elements of a strided pattern that is injective.
 
     Args:
       window: `[..., span]` the memory from the least address to the greatest.

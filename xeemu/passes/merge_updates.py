@@ -251,4 +251,4 @@ def _is_window(op: Op, address: Address, steps: Sequence[int], count: int) -> bo
         return False
     strided = strided_patterns.of_pattern(pattern)
     writes = ops.operation(op) == "store"
-    return strided is not None and (step != 0 or not writes) and strided.along(StridedAxis(count, step)).apart
+    return strided is not None and (step != 0 or not writes) and strided.along(StridedAxis(count, step)).injective

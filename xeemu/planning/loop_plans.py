@@ -278,15 +278,15 @@ def _strip_mined(loop: CountedLoop, iterations: int) -> StripMined:
     doubted = {n: access for n, access in held.items() if not access.proved and access.checkable}
     inside = {n: access.trusted() for n, access in held.items() if access.proved or n in doubted}
     outside = {n: access for n, access in inside.items() if n not in doubted}
-    within = Version(iterations, _by_blocks(loop, iterations, lambda n: _strip(loop, inside, n)))
-    beyond = Version(1, {1: _strip(loop, outside, 1, gathered=frozenset(doubted))})
+    within = Version(iterations, _by_blocks(loop, iterations, lambda n: _consecutive(loop, inside, n)))
+    beyond = Version(1, {1: _consecutive(loop, outside, 1, gathered=frozenset(doubted))})
     return StripMined(_versions(loop, doubted, within, beyond))
 
 
-def _strip(
+def _consecutive(
     loop: CountedLoop, loads: Mapping[int, MovingAccess], iterations: int, gathered: frozenset[int] = frozenset()
 ) -> Block:
-    """So many iterations, of which some loads are known to be within bounds, and some not to be."""
+    """A block of iterations one after the other, with loads that are known to be within bounds, or not to be."""
     windows = ((n, access.first and access.first.line) for n, access in loads.items())
     in_line = {n: window for n, window in windows if window is not None}
     shared = {n: window for n, window in in_line.items() if iterations > 1 and _is_shared(window, loads[n], iterations)}

@@ -114,10 +114,10 @@ class MemoryOperations:
             return LoadPlan(reference, self._load(number, reference), number in self.iteration.trusted)
         # XLA leaves axes of length 1 out, and what is looked up it sees laid flat: in two shapes either way.
         shapes = 1 in storage.array or storage.space == "local"
-        apart = op.operands[0] in overwritten or (shapes and number in self.hazards.entangled)
+        aliased = op.operands[0] in overwritten or (shapes and number in self.hazards.entangled)
         by, waits = self._update(number, reference), self.hazards.waits.get(number, ())
         overwrites = isinstance(by, Store) and by.overwrites and not (reference.masked or self.masked)
-        return UpdatePlan(reference, _apart(by) if apart else by, waits, overwrites)
+        return UpdatePlan(reference, _unaliased(by) if aliased else by, waits, overwrites)
 
     def _load(self, number: int, reference: Reference) -> Load | LoadOfBlock:
         if number in self.loaded:
@@ -157,8 +157,11 @@ class MemoryOperations:
         return dataclasses.replace(reference, address=address)
 
 
-def _apart(by: Update) -> Update:
+def _unaliased(by: Update) -> Update:
     """How an update is carried out of a memory that XLA may take for another array."""
-    if isinstance(by, Store):
-        return dataclasses.replace(by, by=dataclasses.replace(by.by, apart=True)) if isinstance(by.by, Window) else by
-    return dataclasses.replace(by, apart=True) if isinstance(by, Window) else by
+    match by:
+        case Store(by=Window() as window):
+            return dataclasses.replace(by, by=dataclasses.replace(window, unaliased=True))
+        case Window():
+            return dataclasses.replace(by, unaliased=True)
+    return by

@@ -75,7 +75,7 @@ def _strided(reference: Reference, form: Form, chunk: Chunk, iterations: Strided
         strided = strided.along(iterations)
     for axis in reversed(axes if shared and reference.varying else []):
         strided = strided.along(axis)
-    return strided if strided.apart else None
+    return strided if strided.injective else None
 
 
 def _rows(reference: Reference, form: Form, strided: StridedPattern, chunk: Chunk) -> Window | None:
@@ -94,7 +94,7 @@ def _rows(reference: Reference, form: Form, strided: StridedPattern, chunk: Chun
 def in_rows(
     strided: StridedPattern, offset: int, unit: int, length: int, sliced: bool
 ) -> tuple[Start, Rectangle] | None:
-    """The rectangle of a strided pattern that is apart in a memory of one axis, seen as rows of rows; or None.
+    """The rectangle of a strided pattern that is injective in a memory of one axis, seen as rows of rows; or None.
 
     Args:
       strided: the elements.

@@ -51,7 +51,7 @@ def _is_slice(op: Op, loop: CountedLoop) -> bool:
     if address.form is None or not address.elements.count:
         return False
     strided = strided_patterns.of_pattern(address.form.pattern)
-    return strided is not None and strided.apart
+    return strided is not None and strided.injective
 
 
 def _is_filled(number: int, loop: CountedLoop, iterations: int) -> bool:

@@ -94,9 +94,9 @@ class Window:
       rectangle: the part of the memory.
       strided: the elements in it, of all groups that have their own; axes of groups come first.
       groups: how many have elements of their own; 1 if all share them.
-      apart: whether it is written to an array that XLA takes for no other. XLA may write to an array in place although
-        what it writes comes from elsewhere in the same array, if one of the two sees it in another shape (a fault of
-        JAX 0.10.2 on CPUs).
+      unaliased: whether it is written to an array that XLA takes for no other. XLA may write to an array in place
+        although what it writes comes from elsewhere in the same array, if one of the two sees it in another shape (a
+        fault of JAX 0.10.2 on CPUs).
       in_parts: whether long rows of values for one element are combined in parts (see `row_reductions`).
     """
 
@@ -104,7 +104,7 @@ class Window:
     rectangle: Rectangle
     strided: StridedPattern
     groups: int
-    apart: bool = False
+    unaliased: bool = False
     in_parts: bool = False
 
     @property
