@@ -1,4 +1,4 @@
-"""Operation plans: how JAX's own operations are carried out, as values that are decided on before they are emitted."""
+"""Operation plans: how JAX's own operations and group algorithms are carried out, decided before they are emitted."""
 
 import dataclasses
 from collections.abc import Set
