@@ -20,3 +20,17 @@ def test_masks(shape, part):
     assert bool(any_) == mask.any()
     assert count.dtype == np.int64
     assert int(count) == mask.sum()
+
+
+@pytest.mark.parametrize("found", [[], [5], [0, 7], [11, 3, 4]])
+def test_the_first_of_a_mask(found):
+    mask = np.zeros((3, 4), bool)
+    mask.reshape(-1)[found] = True
+    assert int(bits.first_of(jnp.asarray(mask))) == mask.argmax()
+
+
+@pytest.mark.parametrize("fill", [False, True])
+def test_a_constant_mask_is_searched_as_the_program_runs(fill):
+    compiled = jax.jit(lambda: bits.first_of(jnp.full((8, 16), fill))).lower().compile()
+    assert " reduce(" in compiled.as_text()
+    assert int(compiled()) == 0

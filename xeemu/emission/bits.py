@@ -32,6 +32,12 @@ def any_of(mask: jax.Array) -> jax.Array:
     return mask.astype(np.uint8).max(initial=0) != 0
 
 
+def first_of(mask: jax.Array) -> jax.Array:
+    """The flat number of the first of a mask's elements that holds; a scalar."""
+    # XLA searches a mask that it knows as it compiles, which takes it seconds.
+    return jnp.argmax(lax.optimization_barrier(mask.reshape(-1)))
+
+
 def count_of(mask: jax.Array) -> jax.Array:
     """How many of a mask's elements hold; a scalar, int64."""
     each = mask.reshape(-1).astype(np.uint8)

@@ -157,7 +157,7 @@ def added(
 
     def add(found: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         count, kept = found
-        at = jnp.argmax(hits.reshape(-1))
+        at = bits.first_of(hits)
         met = races.conflicting(user.at(at), [r.reshape(-1)[at] for r in read], layout, lanes, False)
         seen = jnp.stack([met.earlier_group, met.earlier_item, met.later_group, met.later_item, met.element])
         return count + hits.sum(), jnp.where(count == 0, seen, kept)

@@ -38,7 +38,7 @@ class Lane:
     @classmethod
     def first(cls, hits: jax.Array, event: Event, chunk: EmittedChunk) -> "Lane":
         """The first lane of a `[G, n]` mask."""
-        at = jnp.argmax(hits.reshape(-1))
+        at = bits.first_of(hits)
         row, column = at // hits.shape[1], at % hits.shape[1]
         items = event.items(chunk.geometry.items) if event.lanes.shape else None
         item = jnp.zeros((), np.int64) if items is None else jnp.asarray(items)[column]
@@ -76,7 +76,7 @@ def added(
 
     def add(found: Found) -> Found:
         count, kept = found
-        seen = vector(example(Lane.first(hits & (count >= 0), event, chunk)))  # XLA takes seconds to search a constant
+        seen = vector(example(Lane.first(hits, event, chunk)))
         return count + hits.sum(), jnp.where(count == 0, seen, kept)
 
     after: Found = lax.cond(bits.any_of(hits), add, lambda found: found, found)

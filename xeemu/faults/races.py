@@ -257,7 +257,7 @@ def added(
         return Found(found.conflicts + counts, differing, examples)
 
     def first(new: jax.Array) -> jax.Array:
-        at = jnp.stack([jnp.argmax((case == np.int8(c)).reshape(-1)) for c in range(CASES)])
+        at = jnp.stack([bits.first_of(case == np.int8(c)) for c in range(CASES)])
         return jnp.where(new[:, None], jnp.stack(example(at), axis=1), found.examples)
 
     after: Found = lax.cond(bits.any_of(case >= 0), add, lambda found: found, found)

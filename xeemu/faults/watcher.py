@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from xeemu.emission import positions
-from xeemu.emission.bits import bits, bits_of
+from xeemu.emission.bits import bits, bits_of, first_of
 from xeemu.emission.buffers import Buffer
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.observer import Event, Observer, Passage, Result
@@ -187,8 +187,8 @@ class Watcher(Observer):
                 row = bitmap.reshape(self.chunk.count, memory.elements)[at.row]
             else:
                 row = bitmap.reshape(memory.elements, -1)[:, at.row * self._items + at.item]
-            last = memory.elements - 1 - jnp.argmax(row[::-1])
-            return [at.group, at.item, at.of(event.address.index), row.sum(), jnp.argmax(row), last]
+            last = memory.elements - 1 - first_of(row[::-1])
+            return [at.group, at.item, at.of(event.address.index), row.sum(), first_of(row), last]
 
         self._find("unwritten", number, event, written.missing(event, bitmap, self.chunk), example)
 
