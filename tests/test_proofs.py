@@ -187,6 +187,12 @@ def test_groups_keep_apart_where_their_elements_do(items, step, width, apart):
     assert bool(proved(strided, xe.NDRange(items, 64), x, step=step, width=width).races) != apart
 
 
+def test_groups_that_all_do_the_same_are_proved_by_some_of_them(monkeypatch):
+    monkeypatch.setattr(conflicts.instances, "everywhere", lambda tree: pytest.fail("goes through all groups"))
+    x = np.zeros(1024, np.int8)
+    assert not proved(strided, xe.NDRange(256, 64), x, step=4, width=4).races
+
+
 @xe.kernel
 def columns(wg, x, *, width=512):
     i, j = wg.global_id(0), wg.global_id(1)
