@@ -323,6 +323,12 @@ def through_the_carry_of_a_loop(wg, out, x):
 
 
 @refused(lossy("int64", "out", "int32"), *PAIR)
+def before_a_loop_that_may_have_no_iterations(wg, out, x):
+    value = lax.while_loop(lambda value: value < 0, lambda value: jnp.sum(jnp.arange(3)), x[0])
+    return out.at[0].set(value)  # <-
+
+
+@refused(lossy("int64", "out", "int32"), *PAIR)
 def through_a_branch(wg, out, x):
     value = lax.cond(wg.group_id() == 0, lambda: x[0], lambda: jnp.sum(jnp.arange(3)))
     return out.at[0].set(value)  # <-

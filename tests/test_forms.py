@@ -243,6 +243,12 @@ def test_a_uniform_scalar_is_a_base():
     np.testing.assert_array_equal(form.pattern, np.indices((4, 3))[0])
 
 
+def test_a_product_with_0_has_no_base():
+    form, interval = form_of(lambda wg, n: ((n & 15) + wg.local_id(0)) * 0)
+    assert form.constant
+    assert (form.pattern.any(), interval) == (False, (0, 0))
+
+
 @pytest.mark.parametrize(
     "function",
     [

@@ -53,6 +53,18 @@ def test_a_memory_that_is_overwritten(name, memory_bytes):
     np.testing.assert_array_equal(xe.launch(kernel, nd_range, donate=True)(X, jnp.asarray(OUT)), out)
 
 
+@pytest.mark.parametrize(("last", "fresh"), [(N, True), (N - 1, False)])
+def test_a_mask_that_is_known_leaves_in_all_elements_or_not(last, fresh):
+    @xe.kernel
+    def kernel(wg, x, out):
+        i = wg.local_id()
+        return out.at[i].set(2 * i, where=i < last)
+
+    assert is_fresh(kernel, xe.NDRange(128, 128), X, OUT) == fresh
+    expected = np.where(np.arange(N) < last, 2 * np.arange(N), OUT)
+    np.testing.assert_array_equal(xe.launch(kernel, xe.NDRange(128, 128))(X, OUT), expected)
+
+
 @pytest.mark.parametrize("name", IN_PART)
 def test_a_memory_that_may_not_be(name):
     assert not is_fresh(stored(IN_PART[name]), xe.NDRange(N, 16), X, OUT)
