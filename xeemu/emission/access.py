@@ -10,6 +10,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.emission import (
+    fusion_barriers,
     items,
     ordered_atomics,
     placed_windows,
@@ -20,6 +21,7 @@ from xeemu.emission import (
 from xeemu.emission.buffers import Buffer, Update
 from xeemu.emission.context import Applied
 from xeemu.emission.emitted_chunks import EmittedChunk
+from xeemu.emission.items import as_value
 from xeemu.emission.placed_windows import PlacedWindow
 from xeemu.emission.positions import Lanes, Touched, columns, places
 from xeemu.emission.values import Emitted, Groupwise, Parts, own
@@ -40,6 +42,7 @@ from xeemu.planning.access_plans import (
     Store,
 )
 from xeemu.planning.layouts import Layout, Masked, Sharing
+from xeemu.planning.periodic_gathers import PeriodicGather
 from xeemu.planning.windows import Window
 
 
@@ -55,6 +58,8 @@ def read(plan: Load, at: Touched, applied: Applied) -> Groupwise:
     match plan:
         case Missing(value):
             return Groupwise(jnp.full((1, at.where.count), value))
+        case PeriodicGather():
+            return Groupwise(_periods(plan, at, as_value(applied.read(plan.index.dividend)).base))
         case Window():
             return _placed(plan, at).read(data)
         case StencilWindow():
@@ -76,6 +81,18 @@ def _part(plan: StencilWindow, at: Touched, around: dict[int, jax.Array]) -> Gro
         around[neighbour.first] = rectangles.read(plan.around, at.buffer.data, first)
     last = [f + n for f, n in zip(neighbour.offset, part.sizes, strict=True)]
     return placed.of_rectangle(lax.slice(around[neighbour.first], neighbour.offset, last))
+
+
+def _periods(plan: PeriodicGather, at: Touched, base: jax.Array | None) -> jax.Array:
+    """`[groups, elements]`: some periods of what a remainder looks up, side by side."""
+    index, count = plan.index, plan.groups * plan.elements
+    number = positions.start(plan.form, base, index.dividend.dtype, at.chunk)
+    first = lax.rem(number, number.dtype.type(index.divisor)).astype(np.int32)
+    rest = lax.rem(first + np.arange(plan.found, dtype=np.int32), np.int32(index.divisor))
+    found = rest.dtype.type(index.offset) + rest.dtype.type(index.sign) * rest
+    periods = at.buffer.data.reshape(-1).at[found].get(mode="promise_in_bounds", wrap_negative_indices=False)
+    copies = jnp.broadcast_to(fusion_barriers.settled(periods), (-(-count // plan.found), plan.found))
+    return copies.reshape(-1)[:count].reshape(plan.groups, plan.elements)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ from xeemu.language.geometry import Geometry
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
-from xeemu.launching import capacity, chunking, full_overwrite, iteration_limits, working_set
+from xeemu.launching import capacity, chunking, cores, full_overwrite, iteration_limits, working_set
 from xeemu.launching.arguments import Description, platform_of
 from xeemu.launching.chunking import Cut
 from xeemu.launching.options import MOST_KEPT, Options
@@ -245,6 +245,7 @@ class Prepared:
             cut.alignment(left),
             few=bool(left) and left * _FEW <= cut.regular,
             single=share is not None and share.single,
+            cores=1 if share is not None and share.single else cores.count(),
             spare_bytes=max(0, self.options.most_bytes - self.working_bytes),
             first=first,
         )

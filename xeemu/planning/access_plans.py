@@ -11,8 +11,9 @@ import numpy as np
 
 from xeemu.ir import ops
 from xeemu.language.memory import poison
-from xeemu.planning import boundary_windows, row_reductions, strided_windows, strip_lengths
+from xeemu.planning import boundary_windows, periodic_gathers, row_reductions, strided_windows, strip_lengths
 from xeemu.planning.chunk import Chunk
+from xeemu.planning.periodic_gathers import PeriodicGather, Remainder
 from xeemu.planning.references import Reference
 from xeemu.planning.stencil_loads import StencilLoad
 from xeemu.planning.storage import Storage
@@ -136,7 +137,7 @@ class StencilWindow:
     around: Rectangle
 
 
-Load = Missing | Window | StencilWindow | Gather
+Load = Missing | PeriodicGather | Window | StencilWindow | Gather
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -165,6 +166,7 @@ def of_load(
     gathered: bool = False,
     in_line: bool = False,
     neighbour: StencilLoad | None = None,
+    remainder: Remainder | None = None,
 ) -> Load:
     """How a load is carried out.
 
@@ -175,6 +177,7 @@ def of_load(
       gathered: whether it has to be a gather.
       in_line: whether a window is read along a line of the memory (see `Iteration`).
       neighbour: the load as one of several that are read at once, if it is (see `stencil_loads`).
+      remainder: that of its only index, if it is one and elements may be copied (see `periodic_gathers`).
     """
     dtype = reference.storage.dtype
     missing = poison(dtype) if missing is None else missing.astype(dtype)
@@ -183,6 +186,8 @@ def of_load(
     gather = Gather(_run(reference, chunk), missing)
     if gathered:
         return gather
+    if (periodic := periodic_gathers.of_reference(reference, remainder, chunk)) is not None:
+        return periodic
     if (window := _window(reference, chunk, missing)) is not None:
         stencil = _stencil(window, neighbour, reference.storage, chunk)
         return stencil or (window.line if in_line else None) or window.as_read

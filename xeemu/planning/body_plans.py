@@ -19,6 +19,7 @@ from xeemu.planning import (
     layout_assignment,
     loop_plans,
     operation_plans,
+    periodic_gathers,
     row_shapes,
     stencil_loads,
     while_plans,
@@ -194,13 +195,15 @@ class _Planner:
           loaded: see `MemoryOperations`.
           overwritten: of the memories that it takes those that an update has overwritten (see `UpdatePlan`).
         """
+        alone = iteration is None and not self.observation.watched
         memory = MemoryOperations(
             facts,
             self.chunk,
             self.storages,
             masked,
             hazards.of_body(facts),
-            stencil_loads.of_body(facts) if iteration is None and not self.observation.watched else {},
+            stencil_loads.of_body(facts) if alone else {},
+            periodic_gathers.of_body(facts) if alone else {},
             iteration or iterations.ALONE,
             loaded,
         )

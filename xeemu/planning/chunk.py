@@ -25,6 +25,7 @@ class Chunk:
       inner: whether the last row of groups along the first dimension is not among them.
       few: whether so few groups of the launch are emulated by this code that it had better be short than fast.
       single: whether XLA divides nothing of the program among threads.
+      cores: of a CPU, so many as XLA may divide an operation among.
       spare_bytes: what iterations of a loop that are emitted together may take.
     """
 
@@ -37,6 +38,7 @@ class Chunk:
     inner: bool = False
     few: bool = False
     single: bool = False
+    cores: int = 1
     spare_bytes: int = 0
 
     @property

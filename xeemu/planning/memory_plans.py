@@ -11,6 +11,7 @@ from xeemu.planning.access_plans import Atomic, Empty, InOrder, Load, ScatteredU
 from xeemu.planning.chunk import Chunk
 from xeemu.planning.hazards import Hazards
 from xeemu.planning.iterations import Iteration
+from xeemu.planning.periodic_gathers import Remainder
 from xeemu.planning.references import Reference
 from xeemu.planning.stencil_loads import StencilLoad
 from xeemu.planning.storage import Storage
@@ -92,6 +93,7 @@ class MemoryOperations:
       masked: whether masks of the control flow or of the global range leave work-items out.
       hazards: between them.
       neighbours: by number the loads that are read at once with others.
+      remainders: by number the loads by one index that is a remainder (see `periodic_gathers`).
       iteration: the one of a loop's block that it is.
       loaded: the numbers of loads of which a window holds what all iterations of a block load.
     """
@@ -102,6 +104,7 @@ class MemoryOperations:
     masked: bool
     hazards: Hazards = hazards.NONE
     neighbours: Mapping[int, StencilLoad] = dataclasses.field(default_factory=dict)
+    remainders: Mapping[int, Remainder] = dataclasses.field(default_factory=dict)
     iteration: Iteration = iterations.ALONE
     loaded: Collection[int] = ()
 
@@ -129,7 +132,8 @@ class MemoryOperations:
         doubted = iteration.at_once and not reference.address.proved
         gathered = number in self.hazards.gathered or number in iteration.gathered or doubted
         missing, in_line = None if other is None else other.array, number in iteration.in_line
-        return access_plans.of_load(reference, self.chunk, missing, gathered, in_line, self.neighbours.get(number))
+        neighbour, remainder = self.neighbours.get(number), self.remainders.get(number)
+        return access_plans.of_load(reference, self.chunk, missing, gathered, in_line, neighbour, remainder)
 
     def _update(self, number: int, reference: Reference) -> Update:
         op, iteration = self.facts.body.ops[number], self.iteration
