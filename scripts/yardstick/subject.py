@@ -2,7 +2,8 @@
 
 Reads a JSON line for each kernel from its input: {suite, key, check, speed, kept}; writes JSON lines: {"stage": name}
 when a stage begins, {"stage": name, "found": part of the outcome} after it, and {"done": outcome} at the end. Stages
-are load, trace, launch, compare, check, estimate and speed.
+are load, trace, launch, compare, check, estimate and speed. An order of times.SUITE is a launch to predict; its stages
+are estimate and profile.
 """
 
 import dataclasses
@@ -10,6 +11,7 @@ import gc
 import json
 import pathlib
 import resource
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +19,18 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from yardstick import arguments, comparison, labels, manifest, program_subject, programs, reference, sources
+from yardstick import (
+    arguments,
+    comparison,
+    contents,
+    labels,
+    manifest,
+    program_subject,
+    programs,
+    reference,
+    sources,
+    times,
+)
 from yardstick.manifest import Entry
 
 STAGES = ("load", "trace", "launch", "compare", "check", "estimate", "speed")
@@ -43,7 +56,12 @@ def serve(requests: TextIO, answers: TextIO, corpus: pathlib.Path) -> None:
             gc.collect()  # a program's machine holds its arrays, and is a part of what it holds
             continue
         if name not in suites:
-            suites[name] = {e.key: e for e in manifest.read(name).entries}
+            every = times.launches() if name == times.SUITE else {e.key: e for e in manifest.read(name).entries}
+            suites[name] = every
+        if name == times.SUITE:
+            tell(answers, {"done": forecast(suites[name][asked["key"]], corpus, lambda what: tell(answers, what))})
+            jax.clear_caches()
+            continue
         trial = Trial(suites[name][asked["key"]], corpus, asked["kept"], lambda what: tell(answers, what))
         tell(answers, {"done": trial.run(asked["check"], asked["speed"])})
         jax.clear_caches()
@@ -76,7 +94,7 @@ class Trial:
         import xeemu as xe
 
         entry = self._entry
-        kernel = self._timed("load", self._loaded)
+        kernel = self._timed("load", lambda: loaded(entry, self._corpus))
         nd_range = xe.NDRange.opencl(entry.global_size, entry.local_size)
         given, device = passed(entry, 0), roomy(xe)
         self._timed("trace", lambda: xe.trace(kernel, nd_range, device=device)(*given))
@@ -98,13 +116,6 @@ class Trial:
         found = work()
         self._seconds[stage] = round(time.perf_counter() - start, 3)
         return found
-
-    def _loaded(self) -> Any:
-        import xeemu as xe
-
-        path = sources.source(self._entry, self._corpus)
-        kernels = xe.load(str(path), options=joined(sources.options(self._entry, self._corpus)), std=self._entry.std)
-        return kernels[self._entry.name]
 
     def _compared(self, kernel: Any, results: list[np.ndarray]) -> dict[str, Any]:
         """The results beside PoCL's and beside what a test's own reference says."""
@@ -130,10 +141,12 @@ class Trial:
         return {"findings": sorted(kinds), "texts": texts[:4], "judged": judged}
 
 
-def joined(options: list[str]) -> str:
-    import shlex
+def loaded(entry: Entry, corpus: pathlib.Path) -> Any:
+    """The entry's kernel, translated."""
+    import xeemu as xe
 
-    return shlex.join(options)
+    path, options = sources.source(entry, corpus), shlex.join(sources.options(entry, corpus))
+    return xe.load(str(path), options=options, std=entry.std)[entry.name]
 
 
 def passed(entry: Entry, trial: int) -> list[Any]:
@@ -210,6 +223,53 @@ def fastest(work: Callable[[], Any], times: int = 3, seconds: float = 0.5) -> fl
         work()
         best, done = min(best, time.perf_counter() - start), done + 1
     return best
+
+
+# --- Times ---
+
+
+def forecast(entry: Entry, corpus: pathlib.Path, told: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """What is predicted of a launch on the measured card: its time in seconds, what binds it, and its counts."""
+    try:
+        report = predicted(entry, corpus, told)
+    except Exception as error:
+        return {"error": type(error).__name__, "message": message(error)}
+    return estimated(report) | {"counts": counted(report)}
+
+
+def predicted(entry: Entry, corpus: pathlib.Path, told: Callable[[dict[str, Any]], None]) -> Any:
+    """Estimated where data decide nothing, else profiled."""
+    import xeemu as xe
+
+    kernel, nd_range = loaded(entry, corpus), xe.NDRange.opencl(entry.global_size, entry.local_size)
+    told({"stage": "estimate"})
+    report = xe.estimate(kernel, nd_range, device=times.DEVICE)(*map(shape, entry.arguments))
+    if report.between_s is None and report.bound is not None:
+        return report
+    told({"stage": "profile"})
+    given = [as_given(argument) for argument in contents.made(entry.arguments)]
+    return xe.profile(kernel, nd_range, device=times.DEVICE)(*given)[1]
+
+
+def shape(description: str) -> Any:
+    """An array of scalars by its shape alone; what decides more, as it is given."""
+    import jax
+
+    name, form, words = arguments.split(description)
+    if form in contents.FORMS or form in contents.ALIKE:
+        kind = arguments.type_of(name)
+        if kind.dtype.names is None:
+            return jax.ShapeDtypeStruct((int(words[0]),), kind.dtype)
+    return as_given(contents.argument(description))
+
+
+def counted(report: Any) -> dict[str, int]:
+    """The figures that there are counters for."""
+    return {
+        f"{space}_{op}": sum(getattr(site, figure) for site in report.sites if (site.space, site.op) == (space, op))
+        for space, figure in (("global", "sectors"), ("local", "passes"))
+        for op in ("load", "store", "atomic")
+    }
 
 
 def message(error: BaseException) -> str:
