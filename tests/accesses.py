@@ -139,6 +139,7 @@ class Execution:
       active: bool `[L, P]` which elements take part.
       scalar: it is a load whose index is one for all, and that all work-items carry out.
       alike: it is at a place that no id of a work-item is in, and all work-items carry it out.
+      uniform: its index is one number for all work-items.
       copy: the counters of the unrolled loops around it, each of whose iterations has an instruction of its own.
     """
 
@@ -146,6 +147,7 @@ class Execution:
     active: np.ndarray
     scalar: bool
     alike: bool
+    uniform: bool
     copy: tuple[int, ...]
 
 
@@ -217,12 +219,14 @@ def _execution(access: Access, names: Names, active: np.ndarray, divergent: bool
         inside &= (component >= 0) & (component < size)
     if access.mask is not None:
         inside &= np.broadcast_to(_evaluated(access.mask, names), shape)
-    scalar = not divergent and access.mask is None and not any(map(np.ndim, components))
+    uniform = not any(map(np.ndim, components))
+    scalar = uniform and not divergent and access.mask is None
     return Execution(
         element,
         inside & active[:, None],
         scalar and access.op == "load" and access.space != "private",
         not divergent and all(np.ndim(component) < 2 or len(component) == 1 for component in components),
+        uniform,
         names["unrolled"],
     )
 

@@ -3,7 +3,8 @@
 Of the documented machine alone: requests of `request_lanes` lanes; 16 banks of 4 bytes, in which lanes that load one
 word share a pass and all others take turns; lines that are moved whole, and sectors where a device has them. Private
 elements that lie side by side in all executions are vectors of up to 16 bytes, but of atomic operations. Where all
-work-items load the same words, of a place that no work-item's id is in, a sub-group loads them, a lane each.
+work-items load the same words, of a place that no work-item's id is in, a sub-group loads them, a lane each. What
+lanes put into one word by an atomic operation a lane of each sub-group does for all where compilers reduce it.
 
 Axis legend: L work-items of a work-group, P private elements, I instructions of sub-groups, S their lanes.
 """
@@ -48,6 +49,7 @@ def figures(program: Program, access: Access, executions: Sequence[Execution], d
             part = own[first : first + _TOGETHER]
             times = -(-part[0].element.shape[0] // program.sub_group_size) if part[0].scalar else 1
             shared = _shared_words(access, part, device) > 1 and width > 1
+            part = [_reduced(program, e) for e in part] if _is_reduced(access, part, device) else part
             for instructions in (_of_sub_groups if shared else _instructions)(program, access, part, width):
                 for name, number in _counted(access, instructions, device).items():
                     total[name] += times * number
@@ -70,6 +72,20 @@ def _shared_words(access: Access, executions: Sequence[Execution], device: xe.De
     words = access.space != "private" and access.op == "load" and np.dtype(access.dtype).itemsize == 4
     alike = access.mask is None and all(e.alike for e in executions)
     return device.shared_load_words or 1 if words and alike else 1
+
+
+def _is_reduced(access: Access, executions: Sequence[Execution], device: xe.Device) -> bool:
+    """Whether compilers make one atomic update of a sub-group's; nobody asks for the old value."""
+    words = access.kind == "atomic" and np.dtype(access.dtype) in (np.int32, np.uint32)
+    return device.reduced_atomics and words and all(e.uniform for e in executions)
+
+
+def _reduced(program: Program, execution: Execution) -> Execution:
+    """The first lane of each sub-group that takes part, for all of them."""
+    size, active = program.sub_group_size, execution.active
+    rows = np.pad(active, [(0, -len(active) % size), (0, 0)]).reshape(-1, size, active.shape[1])
+    first = rows & (rows.cumsum(1) == 1)
+    return dataclasses.replace(execution, active=first.reshape(-1, active.shape[1])[: len(active)])
 
 
 def _of_sub_groups(
