@@ -38,6 +38,7 @@ from xeemu.launching.launch import staged
 from xeemu.launching.memoised import Memoised
 from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared, prepare_alone
+from xeemu.launching.recompiling import Seldom
 from xeemu.launching.staged import Launched
 
 
@@ -276,8 +277,8 @@ class Checked:
         return judgement.of_program(self.prepared.program, self.watch)
 
     @functools.cached_property
-    def _seldom(self) -> executables.Seldom:
-        return executables.Seldom(self.prepared.unwatched)
+    def _seldom(self) -> Seldom[list[np.ndarray]]:
+        return executables.seldom(self.prepared.unwatched)
 
     @functools.cached_property
     def _observed(self) -> Observed:

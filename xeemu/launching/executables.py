@@ -15,7 +15,7 @@ from xeemu.launching.arguments import device_of
 from xeemu.launching.memoised import Memoised
 from xeemu.launching.options import MOST_KEPT
 from xeemu.launching.preparation import Prepared, Watch
-from xeemu.launching.recompiling import Recompiled
+from xeemu.launching.recompiling import Recompiled, Seldom
 from xeemu.launching.threads import Threaded
 
 _MOST_ATTEMPTS = 4  # One or two do; what does not grow with the chunk is little.
@@ -150,34 +150,17 @@ def executable(prepared: Prepared) -> Executable:
     return Executable(prepared)
 
 
-class Seldom:
-    """A prepared launch for somebody who may never ask for it again.
+def seldom(prepared: Prepared) -> Seldom[list[np.ndarray]]:
+    """A prepared launch, as `Executable.run`, for somebody who may never ask for it again."""
 
-    With little effort (see `Prepared.once`) until its runs have taken as long as the first with its compilation, then
-    as any other launch (see `recompiling`).
+    def all_effort(given: Sequence[Any]) -> list[np.ndarray]:
+        return executable(prepared).run(given)
 
-    Args:
-      prepared: the launch.
-    """
+    def little_effort(given: Sequence[Any]) -> list[np.ndarray]:
+        return executable(prepared.once).run(given)
 
-    def __init__(self, prepared: Prepared):
-        self._prepared = prepared
-        self._first_s: float | None = None
-        self._run_s = 0.0
-
-    def run(self, given: Sequence[Any]) -> list[np.ndarray]:
-        """As `Executable.run`."""
-        often = self._first_s is not None and self._run_s > self._first_s
-        if often or self._prepared.once.compiler_options == self._prepared.compiler_options:
-            return executable(self._prepared).run(given)
-        begun = time.process_time()
-        results = executable(self._prepared.once).run(given)
-        taken_s = time.process_time() - begun
-        if self._first_s is None:
-            self._first_s = taken_s
-        else:
-            self._run_s += taken_s
-        return results
+    is_less = prepared.once.compiler_options != prepared.compiler_options
+    return Seldom(little_effort if is_less else all_effort, all_effort)
 
 
 def _whole(prepared: Prepared) -> Prepared | None:

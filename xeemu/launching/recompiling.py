@@ -8,12 +8,63 @@ then: with all effort a product and a sum are rounded once (see `exactness`).
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import jax
 
 from xeemu.emission import compiling
 from xeemu.launching.capacity import Measured
+
+_T = TypeVar("_T")
+
+
+class Budget:
+    """The compiler's time, of which runs of what it has compiled with little effort may take as much."""
+
+    def __init__(self) -> None:
+        self._compiled_s: float | None = None
+        self._run_s = 0.0
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the runs have taken longer than the compiler."""
+        return self._compiled_s is not None and self._run_s > self._compiled_s
+
+    def compile(self, compiled: Callable[[], _T]) -> _T:
+        """What a function gives of which the first call is the compiler's time."""
+        begun = time.process_time()
+        result = compiled()
+        self._compiled_s = self._compiled_s or time.process_time() - begun
+        return result
+
+    def run(self, ran: Callable[[], _T]) -> _T:
+        """What a run gives."""
+        begun = time.process_time()
+        result = ran()
+        self._run_s += time.process_time() - begun
+        return result
+
+
+class Seldom(Generic[_T]):
+    """A function of a launch's arguments for somebody who may never ask for it again.
+
+    Args:
+      little: the function, compiled with little effort, of which the first call is mostly the compiler's.
+      whole: the function, compiled with all effort.
+    """
+
+    def __init__(self, little: Callable[[Sequence[Any]], _T], whole: Callable[[Sequence[Any]], _T]):
+        self._little, self._whole = little, whole
+        self._budget = Budget()
+        self._is_compiled = False
+
+    def run(self, given: Sequence[Any]) -> _T:
+        """What the function gives."""
+        if self._budget.is_spent:
+            return self._whole(given)
+        spend = self._budget.run if self._is_compiled else self._budget.compile
+        self._is_compiled = True
+        return spend(lambda: self._little(given))
 
 
 class Recompiled:
@@ -29,8 +80,7 @@ class Recompiled:
         self._function, self._options = function, options
         self._short = short
         self._measured = self._compiled()
-        self._compiled_s: float | None = None
-        self._run_s = 0.0
+        self._budget = Budget()
 
     @property
     def function(self) -> Callable[..., Any]:
@@ -40,28 +90,18 @@ class Recompiled:
     @property
     def is_long(self) -> bool:
         """Whether its runs were not thought to be short, or have turned out not to be."""
-        return not self._short or self._has_cost_more
+        return not self._short or self._budget.is_spent
 
     def working_bytes(self, given: Sequence[Any], results_bytes: int) -> int:
         """What it allocates, see `capacity.Measured`; what is called next is compiled then."""
-        if self._short and self._has_cost_more:
+        if self._short and self._budget.is_spent:
             self._short = False
             self._measured = self._compiled()
-        begun = time.process_time()
-        taken_bytes = self._measured.working_bytes(given, results_bytes)
-        self._compiled_s = self._compiled_s or time.process_time() - begun
-        return taken_bytes
+        return self._budget.compile(lambda: self._measured.working_bytes(given, results_bytes))
 
     def __call__(self, *given: Any) -> Any:
         """What the function gives, computed."""
-        begun = time.process_time()
-        results = jax.block_until_ready(self.function(*given))
-        self._run_s += time.process_time() - begun
-        return results
-
-    @property
-    def _has_cost_more(self) -> bool:
-        return self._compiled_s is not None and self._run_s > self._compiled_s
+        return self._budget.run(lambda: jax.block_until_ready(self.function(*given)))
 
     def _compiled(self) -> Measured:
         options = {**self._options, **compiling.effort(little=self._short)}
