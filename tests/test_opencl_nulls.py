@@ -77,6 +77,12 @@ def test_null_pointers_of_the_kernel_that_are_used(of, target, use):
     assert not checked(source.replace("USE", use), ZEROS, ZEROS + 1)[1]
 
 
+def test_a_null_pointer_of_the_kernel_is_told_without_a_name_that_it_does_not_have():
+    kernel = xe.load("kernel void own(global int* out) { global int* p = 0; out[get_global_id(0)] = p[1]; }")["own"]
+    _, (finding,) = xe.check(kernel, RANGE)(ZEROS)
+    assert "if (pointer != 0)" in str(finding)
+
+
 def test_a_pointer_without_a_value_is_refused():
     with pytest.raises(xe.Error, match="a pointer is used that has no value"):
         checked("kernel void k(global int* a) { global int* p; *p = 1; }", ZEROS)

@@ -14,7 +14,7 @@ from xeemu.faults.findings import (
 )
 from xeemu.faults.messages import message
 from xeemu.faults.uses import Element, Use, indented
-from xeemu.language.dialect import PYTHON, Dialect
+from xeemu.language.dialect import NULL, PYTHON, Dialect
 from xeemu.language.interface import Extent
 from xeemu.language.source import Site, index_in, mask_around
 from xeemu.plurals import counted
@@ -78,7 +78,7 @@ def out_of_bounds(element: Element, shape: tuple[int, ...], use: Use, count: int
     if dialect.unmasked and use.what.endswith("load") and (around := mask_around(use.site, element.memory)):
         advice = f"{dialect.unmasked.format(name=element.memory, **around)}, or make {element.memory} larger."
     if 0 in shape:
-        advice = dialect.empty.format(name=element.memory)
+        advice = dialect.empty.format(name="pointer" if element.memory == NULL else element.memory)
     head = f"{OUT_OF_BOUNDS} {use.what} of {element}"
     return _single(OUT_OF_BOUNDS, element, use, count, (ERROR, head, explanation, advice))
 

@@ -14,6 +14,9 @@ import numpy as np
 Ordering = Callable[[Sequence[str], Sequence[str]], str]
 """A barrier or fence for memories, of their names and their spaces."""
 
+NULL = "NULL"
+"""The name of the memory into which a kernel's own null pointers point; no variable of C is called so."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Dialect:
@@ -282,7 +285,7 @@ OPENCL_C = Dialect(
     written_out="#pragma unroll before it",
     vectors="with vload{count} or vstore{count}",
     first_is_contiguous=True,
-    empty="Null has no elements: test the pointer before it is used, or give it some.",
+    empty="Test the pointer before it is used, if ({name} != 0): null has no elements. Or give it some.",
     copies="async_work_group_",
     wait="wait_group_events(1, &event)",
 )
@@ -319,7 +322,7 @@ SYCL_CPP = Dialect(
     fence=lambda names, spaces: "sycl::atomic_fence(sycl::memory_order::acq_rel, sycl::memory_scope::work_group)",
     orders="orders {memory}",
     unordered="does not order {memory}",
-    empty="Null has no elements: test the pointer before it is used, or give it some.",
+    empty="Test the pointer before it is used, if ({name} != nullptr): null has no elements. Or give it some.",
     mask="Guard the access, if ({condition})",
     within="{index} >= 0 && {index} < {size}",
     beyond="if (it.get_global_id({d}) < {size})",

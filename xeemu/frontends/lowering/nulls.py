@@ -12,10 +12,11 @@ from xeemu.frontends import types, values
 from xeemu.frontends.lowering import constants
 from xeemu.frontends.lowering.walk import Layout, Walk
 from xeemu.frontends.values import Handle, Null, Pointing, Value
+from xeemu.language.dialect import NULL
 from xeemu.language.interface import Retrace
 
 KEY = "null pointer"
-"""The key of the memory into which null pointers point, and its name; no variable of C is called so."""
+"""The key of the memory into which null pointers point."""
 _BYTES = 4
 """Of its elements, until something smaller is accessed."""
 
@@ -25,9 +26,8 @@ def allocate(walk: Walk) -> None:
     if KEY not in walk.granules:
         return
     held = types.BY_DTYPE[np.dtype(f"uint{8 * walk.granules[KEY]}")]
-    name = "NULL"
-    walk.memories[KEY] = walk.wg.private(0, held.dtype, name=name)
-    walk.layouts[KEY] = Layout(name, "private", held, null=True)
+    walk.memories[KEY] = walk.wg.private(0, held.dtype, name=NULL)
+    walk.layouts[KEY] = Layout(NULL, "private", held, null=True)
 
 
 def pointing(walk: Walk, pointer: Value) -> Value:
