@@ -13,7 +13,7 @@ from jax.extend import core as jex_core
 from launches import prepared
 
 import xeemu as xe
-from xeemu.cost import instructions, liveness, traffic
+from xeemu.cost import liveness, operations, traffic
 from xeemu.devices import aspects
 from xeemu.devices.target import CPU
 from xeemu.faults import absence, alignment, initialisation
@@ -128,7 +128,9 @@ OTHERS = {
     "linearity": lambda ready: linearity.check(ready.program.body, ready.program.arguments, source.UNKNOWN),
     "separation": lambda ready: separation.of_program(ready.program.body, ready.program.geometry),
     "aspects": lambda ready: aspects.check(ready.program, dataclasses.replace(xe.device("max1550"), fp64=False)),
-    "instructions": lambda ready: instructions.of_op(_mystery(ready), ready.facts, ready.program.geometry),
+    "operations": lambda ready: operations.of_op(
+        _mystery(ready), ready.facts, ready.program.geometry, xe.device("h200")
+    ),
 }
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from xeemu.cost import amounts, instructions, liveness, load_batches, requests, tallies
-from xeemu.cost.costs import Meter
+from xeemu.cost.costs import FIGURES, Meter
 from xeemu.cost.counter import Count, Counter, Issued, all_active, has_geometry
 from xeemu.cost.load_batches import LoadBatches
 from xeemu.cost.vectors import Vector
@@ -25,6 +25,8 @@ from xeemu.language import source
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 from xeemu.language.source import Site
+
+_PAIR_BYTES = 8
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -45,6 +47,7 @@ class Census:
       executions: for each call path how often its body is executed, by all groups; None where that depends on data.
       instructions: for each section of each call path (see `instructions.of_sections`) the instructions by class that
         a sub-group executes each time; without those that access memory, which are the requests.
+      side_by_side: of the loops that compilers unroll, by their bodies, how many iterations are side by side.
       regions: for each section in divergent code the region that it belongs to.
       active: for each of these how often a sub-group executes it with a lane that is active; None where that depends
         on data.
@@ -62,6 +65,7 @@ class Census:
     issued: Mapping[Key, "Issued | None"]
     executions: Mapping[Facts, int | None]
     instructions: Mapping[Key, Mapping[str, float]]
+    side_by_side: Mapping[Facts, int]
     regions: Mapping[Key, Key]
     active: Mapping[Key, int | None]
     lanes: Mapping[Key, int | None]
@@ -160,7 +164,9 @@ def take(tree: AccessTree, device: Device, blank: bool = False) -> Census:
     tallied, untallied = tallies.of_updates(counter, by_key, blank)
     made_up = {key: counter.vector(operations) for key, operations in by_key.items()}
     counts = {key: None if blank else counter.count(operations, made_up[key]) for key, operations in by_key.items()}
-    sections = instructions.of_sections(tree.root, tree.geometry, device, unused)
+    further = _with_others(tree.root, unused)
+    counts |= {key: _without_request(count, by_key[key][0], device) for key in further if (count := counts[key])}
+    sections, side_by_side = instructions.of_sections(tree.root, tree.geometry, device, unused | further)
     divergent = {key: parts for key in sections if (parts := _divergent(by_facts[key[0]], key[1]))}
     active = {
         key: None if blank else all_active(counter.active(*part) for part in parts) for key, parts in divergent.items()
@@ -176,6 +182,7 @@ def take(tree: AccessTree, device: Device, blank: bool = False) -> Census:
         issued={key: None if blank else counter.issued(operations, made_up[key]) for key, operations in open_.items()},
         executions=executions,
         instructions=sections,
+        side_by_side=side_by_side,
         regions={key: parts[0][1] for key, parts in divergent.items()},
         active={key: found and found.sub_groups for key, found in active.items()},
         lanes={key: found and found.lanes for key, found in active.items()},
@@ -195,6 +202,33 @@ def _in_registers(tree: AccessTree) -> frozenset[Allocation]:
     private = [o for o in tree.root.operations() if o.place.memory.space == "private"]
     computed = {o.place.memory for o in private if not all(component.constant for component in o.index)}
     return frozenset(o.place.memory for o in private) - computed
+
+
+def _with_others(root: Node, unused: frozenset[Key]) -> frozenset[Key]:
+    """The loads of elements of vectors that are made with one before them."""
+    found, loaded = set[Key](), set[tuple[Facts, Allocation]]()
+    for operation in root.operations():
+        vector = operation.key[0], operation.place.memory
+        if not operation.access.further:
+            loaded.discard(vector)
+        elif vector in loaded and operation.key not in unused:
+            found.add(operation.key)
+        if operation.key not in unused:
+            loaded.add(vector)
+    return frozenset(found)
+
+
+def _without_request(count: Count, operation: Operation, device: Device) -> Count:
+    """What an element of a vector costs that all work-items load, without the request, which is the first one's.
+
+    A pass of the L1 brings each lane a word. One of local memory brings two where lanes in pairs share it.
+    """
+    kept = {"bytes_used", "l1_passes"}
+    offset_bytes = operation.access.further * operation.place.memory.dtype.itemsize
+    if device.slm_wide_accesses != "lane_groups" or offset_bytes % _PAIR_BYTES == 0:
+        kept |= {"passes", "ideal_passes"}
+    figures = [number if name in kept else 0 for name, number in zip(FIGURES, count.figures, strict=True)]
+    return Count(np.array(figures, count.figures.dtype), count.worst)
 
 
 def _by_key(

@@ -6,32 +6,23 @@ another loop that is added to it, word by word. What nothing uses is not compute
 instruction for its address, a kernel one for each id that it uses, one for its end, and what its device's compiler puts
 before it. A product that only goes into sums is a multiply-add; of equal operations on equal values one is carried out;
 what a loop does not change is computed before it; the lesser of two numbers is one instruction (see `selections`);
-of 64-bit integers only the words are computed that something needs. Everything else takes an instruction for each
-element of a work-item, some several. Instructions that access memory are counted elsewhere: they are the requests.
+of 64-bit integers only the words are computed that something needs. For everything else see `operations`. Instructions
+that access memory are counted elsewhere: they are the requests.
 """
 
 import dataclasses
-import math
 from collections.abc import Mapping, Sequence, Set
-from typing import Any
+from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
-import numpy as np
-
-from xeemu.cost import algorithms, contraction, demanded_words, register_reads, selections, unrolling
+from xeemu.cost import chains, contraction, demanded_words, operations, register_reads, selections, unrolling
+from xeemu.cost.chains import Chain
 from xeemu.devices.device import Device
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.ir.table import Kind
-from xeemu.knowledge.access_tree import Key, Meeting, Node
+from xeemu.knowledge.access_tree import Key, Node, Operation
 from xeemu.knowledge.analysis import Facts
-from xeemu.language import primitives
 from xeemu.language.geometry import Geometry
-from xeemu.language.orders import ACQUIRING, RELEASING
-
-# Other types are computed as float32.
-_FLOATS = {"float64": "f64", "float16": "f16"}
 
 # The counter's step, its comparison, and the branch.
 _ITERATION = {"i32": 2.0, "control": 1.0}
@@ -40,16 +31,10 @@ _BRANCH = {"control": 1.0}
 # wait for it. Addresses of global memory have two words.
 _ADDRESS = 1.0
 _ADDRESS_WORDS = 2.0
-# By which a quotient or a root of doubles is made of an approximation, at least: in listings of sm_90 code seven.
-_REFINING = 7
-_WITHOUT_RESULT = ("barrier", "fence", algorithms.EXCHANGE)
 
-# Of Threefry-2x32, by which JAX draws random bits, for a word: 20 rounds of an addition, a rotation and an exclusive
-# or, with 18 additions of keys, make two (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
-_RANDOM_BITS = 39
 
 CHAIN = "chain"
-"""Beside the classes: the instructions that wait for one another, which those of different elements do not."""
+"""Beside the classes: how long the `chains` of them are."""
 
 Counter = dict[str, float]
 
@@ -58,7 +43,19 @@ START = -1
 """The number of a body's section before its first region."""
 
 
-def of_sections(root: Node, geometry: Geometry, device: Device, unused: Set[Key] = frozenset()) -> dict[Key, Counter]:
+class Counted(NamedTuple):
+    """The instructions of a program.
+
+    Attributes:
+      sections: of a sub-group in one execution of each section.
+      side_by_side: of the loops that are unrolled, by the facts of their bodies, how many iterations are side by side.
+    """
+
+    sections: dict[Key, Counter]
+    side_by_side: dict[Facts, int]
+
+
+def of_sections(root: Node, geometry: Geometry, device: Device, unused: Set[Key] = frozenset()) -> Counted:
     """The instructions of a sub-group in one execution of each section of the body of each call path.
 
     A section is what stands between two marks of which work-items are active, and named by the number of the first;
@@ -70,9 +67,9 @@ def of_sections(root: Node, geometry: Geometry, device: Device, unused: Set[Key]
       device: the modelled device.
       unused: loads that are not made.
     """
-    counted: dict[Key, Counter] = {(node.facts, START): {} for node in root.nodes()}
-    _Count(geometry, device, unused, counted).kernel(root, _before(root, device, unused))
-    return counted
+    found = Counted({(node.facts, START): {} for node in root.nodes()}, {})
+    _Count(geometry, device, unused, *found).kernel(root, _before(root, device, unused))
+    return found
 
 
 def _before(root: Node, device: Device, unused: Set[Key]) -> float:
@@ -82,6 +79,57 @@ def _before(root: Node, device: Device, unused: Set[Key]) -> float:
     numbers = [value for value in root.body.inputs if value in used and not root.facts.values[value].space]
     arguments = (len(accessed) + len(numbers)) * (device.argument_instructions or 0)
     return arguments + (device.prologue_instructions or 0)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Body:
+    """A body whose operations are counted in order, and what of them is no instruction of its own.
+
+    Attributes:
+      node: the body.
+      fused, taking: see `contraction.taken_in`.
+      twice: see `register_reads.read_twice`.
+      free: the `id`s of operations that take no instruction.
+      folded: of those that compilers carry out once for several iterations.
+      first: of equal operations the first, by what they do.
+      addresses: that were computed, each by its memory and index.
+      chain: so far.
+      lengths: how much longer each section made it.
+    """
+
+    node: Node
+    fused: Set[int]
+    taking: Set[int]
+    twice: Mapping[int, int]
+    free: Set[int]
+    folded: Set[int]
+    first: dict[Any, Op] = dataclasses.field(default_factory=dict)
+    addresses: set[Any] = dataclasses.field(default_factory=set)
+    chain: Chain = dataclasses.field(init=False)
+    lengths: dict[int, float] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "chain", Chain(self.node))
+
+    @classmethod
+    def of(cls, node: Node, carried_out: Sequence[Op], sub_group_size: int, is_unrolled: bool) -> "_Body":
+        fused, taking = contraction.taken_in(node.facts, carried_out)
+        twice = register_reads.read_twice(carried_out, fused, sub_group_size)
+        free = selections.free(node.body, carried_out)
+        if not is_unrolled:
+            return cls(node, fused, taking, twice, free, frozenset())
+        return cls(node, fused, taking, twice, free | unrolling.counting(node), unrolling.folded(node, carried_out))
+
+    def instructions(
+        self, op: Op, words: int, in_loop: bool, geometry: Geometry, device: Device
+    ) -> Mapping[str, float]:
+        """What an operation takes of which so many words are needed."""
+        if id(op) in self.fused or id(op) in self.free:
+            return {}
+        found = operations.of_op(op, self.node.facts, geometry, device, words, in_loop)
+        found = operations.multiplying(op, found, words) if id(op) in self.taking else found
+        found = register_reads.divided(found, self.twice[id(op)]) if id(op) in self.twice else found
+        return {name: n / unrolling.UNROLLED for name, n in found.items()} if id(op) in self.folded else found
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -96,6 +144,7 @@ class _Count:
     device: Device
     unused: Set[Key]
     counted: dict[Key, Counter]
+    side_by_side: dict[Facts, int]
     _sections: dict[Node, int] = dataclasses.field(default_factory=dict)  # each node's, as far as it was walked
     _unrolled: dict[Node, bool] = dataclasses.field(default_factory=dict)  # by loop
     _ids: set[tuple[str, int]] = dataclasses.field(default_factory=set)  # those read, each with its dimension
@@ -104,18 +153,14 @@ class _Count:
     def kernel(self, root: Node, before: float) -> None:
         """Counts a kernel, with so many instructions before its own; it reads each id once, and ends."""
         self.node(root, {})
-        self._add(root, {"address": before + len(self._ids), "control": 1.0}, math.inf)
+        self._add(root, {"address": before + len(self._ids), "control": 1.0}, 0.0)
 
     def node(self, node: Node, inputs: Mapping[Any, int]) -> None:
         depth = _depth(node)
         levels: dict[Any, int] = {v: inputs.get(v, depth) for v in node.body.taken}
         needed = demanded_words.needed(node.facts, self.unused)
         carried_out = self._carried_out(node, needed)
-        fused, taking = contraction.taken_in(node.facts, carried_out)
-        free = selections.free(node.body, carried_out)
-        twice = register_reads.read_twice(carried_out, fused, self.geometry.sub_group_size)
-        first: dict[Any, Op] = {}
-        counted: set[Any] = set()
+        body = _Body.of(node, carried_out, self.geometry.sub_group_size, self._is_unrolled(node))
         if unrolling.is_parted(node):
             self._sections[node] = min(node.regions)
         for number, op in enumerate(node.body.ops):
@@ -127,29 +172,63 @@ class _Count:
             pinned = op.name in ops.LANGUAGE or control.of(op) is not None
             level = depth if pinned and op.operands else level
             levels |= dict.fromkeys(op.results, level)
-            key = self._key(op)
-            equal = first.setdefault(key, op)
+            equal = body.first.setdefault(self._key(op), op)
             if equal is not op:
                 self._equal.update(zip(op.results, map(self._same, equal.results), strict=True))
-            made = op.name in ops.ACCESSES and (node.facts, number) not in self.unused
-            if made and (address := self._address(op, node, depth, levels)):
-                place = (op.operands[0], *map(self._same, ops.indices(op)))
-                self._add(node, {} if place in counted else {"address": address}, math.inf)
-                counted.add(place)
+            if op.name in ops.ACCESSES and (node.facts, number) not in self.unused:
+                self._access(op, body, depth, levels)
             words = max((needed.get(v, 0) for v in op.results), default=1)
             if op.name in (ops.LOCAL_ID, ops.GROUP_ID) and words:
                 self._ids.update(_ids(op, self.geometry))
-            if pinned and not _is_counted(op):
-                continue
-            if key in counted or id(op) in fused or id(op) in free or not (words or pinned):
-                continue
-            counted.add(key)
-            found = of_op(op, node.facts, self.geometry, words, level > 0)
-            found = _multiplying(op, found, words) if id(op) in taking else found
-            found = register_reads.divided(found, twice[id(op)]) if id(op) in twice else found
-            self._add(_outer(node, level), found, _independent(op, self.geometry))
+            is_nothing = equal is not op or not (words or pinned) or (pinned and not operations.is_counted(op))
+            self._op(op, equal, body, level, 0 if is_nothing else words)
+        self._end(body)
+
+    def _access(self, op: Op, body: _Body, depth: int, levels: Mapping[Any, int]) -> None:
+        """Counts the address of an access."""
+        if address := self._address(op, body.node, depth, levels):
+            place = (op.operands[0], *map(self._same, ops.indices(op)))
+            self._add(body.node, {} if place in body.addresses else {"address": address}, 0.0)
+            body.addresses.add(place)
+
+    def _op(self, op: Op, equal: Op, body: _Body, level: int, words: int) -> None:
+        """Counts an operation of which so many words are needed; of one that is nothing, what waits for it."""
+        found = body.instructions(op, words, level > 0, self.geometry, self.device) if words else {}
+        length = chains.length_of(found, self.device) / operations.independent(op, self.geometry)
+        outer = _outer(body.node, level)
+        if outer is not body.node:
+            self._add(outer, found, length)
+            return
+        self._add(body.node, found, 0.0)
+        section, before = self._sections.get(outer, START), body.chain.length
+        body.chain.add(op, length, equal)
+        body.lengths[section] = body.lengths.get(section, 0.0) + body.chain.length - before
+
+    def _end(self, body: _Body) -> None:
+        """What it takes to go through a branch or an iteration, and how many of these are side by side."""
+        node, chain = body.node, body.chain
+        if node.kind == "iteration" and self._is_unrolled(node):
+            self.side_by_side[node.facts] = unrolling.side_by_side(self._size(node), self.device)
+        branches = any(operations.branches(op, self.device) for op in node.body.ops)
+        mixed = 1 if branches else self.side_by_side.get(node.facts, 1)
+        share = chain.each(mixed) / chain.length if chain.length else 1.0
+        for section, length in body.lengths.items():
+            self._sections[node] = section
+            self._add(node, {}, share * length)
         self._sections[node] = min(node.regions, default=START)
-        self._add(node, self._overhead(node), 1)
+        overhead = self._overhead(node)
+        self._add(node, overhead, chains.length_of(overhead, self.device))
+
+    def _size(self, node: Node) -> float:
+        """The instructions of an iteration with those of the loops in it, and its accesses."""
+        sections = (each for (facts, _), each in self.counted.items() if facts is node.facts)
+        total = sum(number for each in sections for name, number in each.items() if name != CHAIN)
+        for step in node.steps:
+            if isinstance(step, Node):
+                total += self._size(step) * unrolling.iterations(step)
+            elif isinstance(step, Operation):
+                total += step.key not in self.unused and step.place.memory.space != "private"
+        return total
 
     def _same(self, value: Value) -> Value:
         """A value, or the first one that is equal to it."""
@@ -159,7 +238,7 @@ class _Count:
         """Equal for operations that do the same with equal values."""
         if op.name in ops.LANGUAGE and ops.of(op).kind is not Kind.ID:
             return id(op)
-        return op.name, str(op.attributes), op.regions, tuple(_of_literal(self._same(value)) for value in op.used)
+        return op.name, str(op.attributes), op.regions, tuple(chains.of_literal(self._same(value)) for value in op.used)
 
     def _address(self, op: Op, node: Node, depth: int, levels: Mapping[Any, int]) -> float:
         """Instructions for the address of an access: none of a constant place, nor where it grows by a constant in an
@@ -182,11 +261,11 @@ class _Count:
         if node.kind != "iteration":
             return {}
         tested = self.counted[unrolling.test_of(node).facts, START] if unrolling.is_parted(node) else {}
-        if found := {name: number for name, number in tested.items() if name != CHAIN}:
-            tested.clear()  # who has left the loop tests no more
-            return found | _BRANCH
-        shared = unrolling.UNROLLED if self._is_unrolled(node) else 1
-        return {name: number / shared for name, number in _ITERATION.items()}
+        found = {name: number for name, number in tested.items() if name != CHAIN}
+        tested.clear()  # who has left the loop tests no more
+        shared = self.side_by_side.get(node.facts, 1)
+        each = _ITERATION if shared > 1 or not found else found | _BRANCH
+        return {name: number / shared for name, number in each.items()}
 
     def _is_unrolled(self, node: Node) -> bool:
         """Whether the loop that a node stands in is unrolled; not where it stands in none."""
@@ -194,7 +273,7 @@ class _Count:
         while loop is not None and loop.kind not in ("iteration", "test"):
             loop = loop.parent
         if loop is not None and loop not in self._unrolled:
-            self._unrolled[loop] = unrolling.may_be(loop, self.device) and not _meets(loop)
+            self._unrolled[loop] = unrolling.may_be(loop, self.device) and not unrolling.meets(loop)
         return loop is not None and self._unrolled[loop]
 
     def _carried_out(self, node: Node, needed: Mapping[Value, int]) -> list[Op]:
@@ -202,11 +281,10 @@ class _Count:
         made = ((number, op) for number, op in enumerate(node.body.ops) if (node.facts, number) not in self.unused)
         return [op for _, op in made if op.name in ops.LANGUAGE or op.regions or any(map(needed.get, op.results))]
 
-    def _add(self, node: Node, instructions: Mapping[str, float], independent: float) -> None:
-        """Adds instructions, of which so many need not wait for one another."""
+    def _add(self, node: Node, instructions: Mapping[str, float], length: float) -> None:
+        """Adds instructions, for which a sub-group waits so long."""
         total = self.counted.setdefault((node.facts, self._sections.get(node, START)), {})
-        waiting = sum(number for name, number in instructions.items() if name not in _WITHOUT_RESULT)
-        for name, number in {**instructions, CHAIN: waiting / independent}.items():
+        for name, number in {**instructions, CHAIN: length}.items():
             if number:
                 total[name] = total.get(name, 0.0) + number
 
@@ -216,14 +294,6 @@ def _ids(op: Op, geometry: Geometry) -> set[tuple[str, int]]:
     sizes = geometry.local_range if op.name == ops.LOCAL_ID else geometry.group_range
     asked = op.attributes["dim"]
     return {(op.name, dim) for dim, size in enumerate(sizes) if size > 1 and asked in (None, dim)}
-
-
-def _independent(op: Op, geometry: Geometry) -> int:
-    """Elements of a work-item that an operation computes without one another."""
-    values = (*op.operands, *op.results)
-    if not values or ops.of(op).is_reduction:
-        return 1
-    return max(1, _elements(max((value.shape for value in values), key=math.prod), geometry))
 
 
 def _depth(node: Node) -> int:
@@ -262,138 +332,3 @@ def _loop_levels(seen: int, body: Region, given: Sequence[int], depth: int) -> l
     kept = [v is out for v, out in zip(body.inputs, body.outputs, strict=False)]
     carried = [level if k < len(kept) and kept[k] else depth + 1 for k, level in enumerate(given[seen:])]
     return [*given[:seen], *carried]
-
-
-def _meets(loop: Node) -> bool:
-    """Whether work-items meet in a loop."""
-    steps = (step for inner in loop.nodes() for step in inner.steps)
-    return any(isinstance(step, Meeting) and step.op.name in ops.LANGUAGE for step in steps)
-
-
-def _of_literal(value: Value) -> Any:
-    """Equal for literals that are; other values are themselves."""
-    if isinstance(value, Constant) and value.is_literal:
-        return str(value.array), str(value.dtype), value.shape
-    return value
-
-
-def _multiplying(op: Op, found: Mapping[str, float], words: int) -> Mapping[str, float]:
-    """The instructions of a sum that takes in a product: of integers, those of the product."""
-    words = min(words, demanded_words.of_dtype(op.results[0].dtype))
-    return _product(found["i32"] / words, words) if set(found) == {"i32"} else found
-
-
-def _product(elements: float, words: int) -> Mapping[str, float]:
-    return {"i64mul" if words == 2 else "i32mul": float(elements)}
-
-
-def _is_counted(op: Op) -> bool:
-    """Whether an operation of the language is more than a request to memory."""
-    return ops.of(op).kind in (Kind.ORDER, Kind.COLLECTIVE) or op.name == ops.ATOMIC
-
-
-def of_op(op: Op, facts: Facts, geometry: Geometry, words: int = 2, in_loop: bool = False) -> Mapping[str, float]:
-    """Instructions by class that a sub-group executes for an operation, without the program's requests to memory.
-
-    Args:
-      op: the operation.
-      facts: the analysis of its call path.
-      geometry: the sizes of the launch.
-      words: 32-bit words of an integer result that are needed.
-      in_loop: whether it is carried out in every iteration of a loop.
-    """
-    if op.name == ops.BARRIER:
-        return {"barrier": 1.0} if op.attributes["level"] == "group" else {}
-    if op.name in (ops.FENCE, ops.ATOMIC):
-        return {"fence": float(fences)} if (fences := _fences(op, geometry)) else {}
-    if op.name == ops.COLLECTIVE:
-        of = op.operands[0]
-        return algorithms.of_collective(
-            op.attributes["collective"], _elements(of.shape, geometry), demanded_words.of_dtype(of.dtype), geometry
-        )
-    name = op.name
-    traits = ops.of(op)
-    if op.name in ops.LANGUAGE or traits.free or not op.results:
-        return {}
-    known = facts.values.get(op.results[0])
-    if known is not None and known.form is not None and (in_loop or not known.varying):
-        return {}
-    if _follows(op, facts) or op.merges:
-        return {}
-    shape = max((a.shape for a in (*op.operands, *op.results)), key=math.prod)
-    elements = _elements(shape, geometry)
-    if name.startswith("random_"):
-        return _random(op, elements)
-    if traits.shuffles or _is_group_reduction(op, geometry):
-        return algorithms.of_reduction(elements, geometry, _is_group_reduction(op, geometry))
-    return _arithmetic(op, facts, elements, words)
-
-
-def _random(op: Op, elements: int) -> Mapping[str, float]:
-    """Instructions of an operation of `jax.random`, as if its keys were those of Threefry."""
-    if op.name in ("random_wrap", "random_unwrap"):
-        return {}
-    made = op.results[0].dtype
-    words = 2 if jax.dtypes.issubdtype(made, jax.dtypes.prng_key) else demanded_words.of_dtype(made)
-    return {"i32": float(_RANDOM_BITS * words * elements)}
-
-
-def _fences(op: Op, geometry: Geometry) -> int:
-    """Fences for the order of a fence or atomic operation: IGC puts one before a release, one after an acquire."""
-    if op.name == ops.FENCE:
-        return int(op.attributes["ordering"].order != "relaxed")
-    access: primitives.Access = op.attributes["access"]
-    assert access.ordering is not None
-    each = (access.ordering.order in RELEASING) + (access.ordering.order in ACQUIRING)
-    return each * _elements(access.shape, geometry)
-
-
-def _follows(op: Op, facts: Facts) -> bool:
-    """Whether the result is a constant, or one of the operands, because other operands are constants."""
-    if demanded_words.constant(op.results[0], facts) is not None:
-        return True
-    return op.name == "select_n" and demanded_words.constant(op.operands[0], facts) is not None
-
-
-def _arithmetic(op: Op, facts: Facts, elements: int, words: int) -> Mapping[str, float]:
-    name, dtype = op.name, op.results[0].dtype
-    operand = np.dtype(op.operands[0].dtype) if op.operands else np.dtype(dtype)
-    if operand.kind == "b" and name in ("and", "or", "xor", "not", "convert_element_type"):
-        return {}
-    floating = bool(jnp.issubdtype(operand, jnp.floating))
-    if name == "convert_element_type":
-        known = facts.values.get(op.results[0])
-        free = (known is not None and known.form is not None) or (not floating and np.dtype(dtype).kind in "iu")
-        return {} if free else {"i32": float(elements)}
-    if ops.of(op).special or (name == "div" and floating):
-        refining = {"f64": float(elements * _REFINING)} if operand == np.float64 else {}
-        return {"special": float(elements), **refining}
-    powers = contraction.multiplications(op)
-    if floating:
-        inverse = {"special": float(elements)} if name == "integer_pow" and op.attributes["y"] < 0 else {}
-        return {_FLOATS.get(operand.name, "f32"): float(elements * max(1, powers)), **inverse}
-    words = min(words, demanded_words.of_dtype(operand))
-    if powers or (name == "mul" and not contraction.is_shift(op, facts)):
-        return _product(elements * max(1, powers), words)
-    if name in ("div", "rem"):
-        return {"i32": float(words * elements * _division(demanded_words.constant(op.operands[1], facts)))}
-    return {"i32": float(words * elements)}
-
-
-def _division(by: int | None) -> int:
-    """Instructions for a quotient or a remainder: a shift or a mask, a product and a shift, or an approximation."""
-    if by is None:
-        return 20
-    return 1 if by > 0 and by & (by - 1) == 0 else 2
-
-
-def _elements(shape: tuple[int, ...], geometry: Geometry) -> int:
-    """Elements of a work-item; of what all work-items share, all."""
-    rank = len(geometry.local_range)
-    return math.prod(shape[rank:]) if shape[:rank] == geometry.local_range else math.prod(shape)
-
-
-def _is_group_reduction(op: Op, geometry: Geometry) -> bool:
-    axes, rank = op.attributes.get("axes", ()), len(geometry.local_range)
-    per_item = bool(op.operands) and op.operands[0].shape[:rank] == geometry.local_range
-    return ops.of(op).is_reduction and per_item and any(axis < rank for axis in axes)

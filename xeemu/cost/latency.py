@@ -69,7 +69,7 @@ def arithmetic(work: Work, device: Device) -> Waiting:
     counts = work.instructions
     times = None if counts is None else float(sum(n for name, n in counts.items() if name not in _NOT_ARITHMETIC))
     if times is not None and work.dependent_instructions is not None:
-        times = min(times, work.dependent_instructions)
+        times = work.dependent_instructions
     return Waiting("arithmetic", None, times, device.alu_latency_cycles)
 
 

@@ -76,7 +76,7 @@ def _of_operation(operation: Operation, each: float, missing: float, taken: Cens
         step = steps.pop()
         if steps or not 0 < step < size:
             return None
-        under_way = min(size / step, UNROLLED if waiting.is_unrolled(operation.node, taken.device) else 1)
+        under_way = min(size / step, min(UNROLLED, taken.side_by_side.get(operation.node.facts, 1)))
         if each == 1 or not _is_window(operation, *loops[0], size, taken.geometry):
             return PendingHits(0.0, missing / each * (under_way - 1))
     except TooLarge:

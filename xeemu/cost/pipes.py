@@ -38,6 +38,12 @@ ONCE: Mapping[str, str] = {"f32twice": "f32", "f16twice": "f16"}
 CLASSES: tuple[str, ...] = (*(name for pipe in PIPES for name in pipe), *_WITHOUT_LANES)
 """The classes of instructions."""
 
+_LATENCIES = {
+    "f64": "fp64_latency_cycles",
+    "special": "special_latency_cycles",
+    "shuffle": "shuffle_latency_cycles",
+}
+
 
 @dataclasses.dataclass(frozen=True)
 class PipeTime:
@@ -78,6 +84,12 @@ def busiest(instructions: Mapping[str, float], sub_group_size: int, cores: float
         for pipe in PIPES
     )
     return PipeTime(max(per_pipe), unknown)
+
+
+def latency(name: str, device: Device) -> float:
+    """How many times as long as for most the next instruction waits for one of a class; once without a figure."""
+    longer = getattr(device, _LATENCIES[name]) if name in _LATENCIES else None
+    return 1.0 if longer is None or device.alu_latency_cycles is None else longer / device.alu_latency_cycles
 
 
 def _figure(name: str) -> str:

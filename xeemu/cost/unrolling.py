@@ -1,30 +1,62 @@
-"""Unrolling: of which loops compilers carry out several iterations side by side.
+"""Unrolling: of which loops compilers carry out several iterations side by side, and of how many.
 
-They do so with counted loops without barriers. Intel's unrolls those alone whose number of iterations stands in the
-source, and these as a whole where they are short (IGC, GenTTI `getUnrollingPreferences`); that of others is taken to
-come with the arguments, so that each iteration waits for its own loads.
+They do so with loops without barriers whose number of iterations is known as they begin: counted ones, and those that
+each work-item leaves when a counter has reached a number of its own. What all of them go through in a `while_loop` is
+taken to be left as it is. Intel's unrolls those alone whose number
+of iterations stands in the source, and these as a whole where they are short (IGC, GenTTI `getUnrollingPreferences`);
+that of others is taken to come with the arguments, so that each iteration waits for its own loads.
 """
 
+from collections.abc import Sequence, Set
+
+import numpy as np
+
+from xeemu.cost import uses
 from xeemu.devices.device import Device
-from xeemu.ir import control
-from xeemu.knowledge.access_tree import Node
+from xeemu.ir import control, ops
+from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.knowledge.access_tree import Meeting, Node
 
 UNROLLED = 4
-"""Iterations side by side, and loads that are under way at a time."""
+"""Iterations side by side, and loads that are under way at a time, where the device has no figures."""
+
+_COMPARISONS = ("lt", "le", "gt", "ge", "ne")
+_STEPS = ("add", "sub")
+_FOLDED = (*_STEPS, "mul", "shift_left")
+# What gives a number that steps through a loop, or does not change in it, of others that do so or do not.
+_REGULAR = ("add", "sub", "mul", "broadcast_in_dim", "convert_element_type", "reshape", "squeeze", "expand_dims")
 
 
 def may_be(loop: Node, device: Device) -> bool:
     """Whether a loop, by its body, is unrolled if it has no barrier."""
-    if loop.kind != "iteration" or not loop.counted:
+    if loop.kind != "iteration":
         return False
-    return device.longest_unrolled_loop is None or _iterations(loop) <= device.longest_unrolled_loop
+    if device.longest_unrolled_loop is None:
+        return loop.counted or _is_stepped(loop)
+    return loop.counted and iterations(loop) <= device.longest_unrolled_loop
+
+
+def side_by_side(instructions: float, device: Device) -> int:
+    """How many iterations of an unrolled loop are side by side, by the instructions of one."""
+    if device.unrolled_loops is None:
+        return UNROLLED
+    return max((number for most, number in device.unrolled_loops if instructions <= most), default=1)
+
+
+def loop_of(loop: Node) -> control.Structure | None:
+    """The loop that a body is of."""
+    return None if loop.parent is None or loop.number is None else control.of(loop.parent.body.ops[loop.number])
 
 
 def is_parted(node: Node) -> bool:
     """Whether a node is the body of a loop that work-items leave apart, so that operations of it tell which go on."""
-    if node.kind != "iteration" or not node.regions or node.parent is None or node.number is None:
-        return False
-    return isinstance(control.of(node.parent.body.ops[node.number]), control.While)
+    return node.kind == "iteration" and bool(node.regions) and isinstance(loop_of(node), control.While)
+
+
+def meets(loop: Node) -> bool:
+    """Whether work-items meet in a loop."""
+    steps = (step for inner in loop.nodes() for step in inner.steps)
+    return any(isinstance(step, Meeting) and step.op.name in ops.LANGUAGE for step in steps)
 
 
 def test_of(loop: Node) -> Node:
@@ -34,10 +66,84 @@ def test_of(loop: Node) -> Node:
     return next(step for step in steps if step.kind == "test")
 
 
-def _iterations(loop: Node) -> int:
-    """How many iterations a counted loop has."""
-    assert loop.parent is not None
-    assert loop.number is not None
-    scan = control.of(loop.parent.body.ops[loop.number])
-    assert isinstance(scan, control.Scan)
-    return scan.length
+def counting(loop: Node) -> Set[int]:
+    """The `id`s of the operations of an unrolled loop that step its counters, and tell of them who goes on."""
+    regular, made = _regular(loop.body), loop.body.made
+    told = (made.get(op.operands[0]) for op in loop.body.ops if op.name == ops.REGION and op.operands)
+    stepped = (made.get(out) for out in loop.body.outputs if out in regular)
+    return {id(op) for op in (*told, *stepped) if op is not None and (op.name in _STEPS or _compares(op, regular))}
+
+
+def folded(loop: Node, carried_out: Sequence[Op]) -> Set[int]:
+    """The `id`s of operations that step numbers of an unrolled loop, or scale them, by constants.
+
+    Where nothing else uses what they give, compilers make one step of those of several iterations.
+
+    Args:
+      loop: its body.
+      carried_out: the operations of it that are.
+    """
+    used_by, found = uses.of_body(loop.body, carried_out), set[int]()
+    for value, out in zip(loop.body.inputs, loop.body.outputs, strict=False):
+        steps = _steps(value, out, loop.body) if np.dtype(value.dtype).kind in "iu" else []
+        inside = {None, *steps}
+        if all(user in inside for each in (value, *(op.results[0] for op in steps)) for user in used_by[each]):
+            found |= {id(op) for op in steps}
+    return found
+
+
+def _steps(value: Value, out: Value, body: Region) -> list[Op]:
+    """The operations that make the next value of a carry of it and of constants; none if it takes others."""
+    found: list[Op] = []
+    while out is not value:
+        op = body.made.get(out)
+        if op is None or not (op.merges or op.name in _FOLDED):
+            return []
+        varied = [v for v in op.operands if not isinstance(v, Constant)]
+        if op.merges:  # those that have left the loop keep what they have
+            varied = [v for v in varied[1:] if v is not value]
+        if len(varied) != 1:
+            return []
+        found.append(op)
+        out = varied[0]
+    return found
+
+
+def _is_stepped(loop: Node) -> bool:
+    """Whether work-items leave a loop apart, each when a counter has reached a number."""
+    structure = loop_of(loop)
+    if not is_parted(loop) or not isinstance(structure, control.While):
+        return False
+    regular, compared = _regular(loop.body), structure.predicate
+    places = dict(zip(compared.inputs, loop.body.inputs, strict=True))
+    given = {value for value, inner in places.items() if inner in regular} | {*compared.seen}
+    masks = (op.operands[0] for op in loop.body.ops if op.name == ops.REGION and op.operands)
+    left = {loop.body.made.get(mask) for mask in masks if not isinstance(mask, Constant)}
+    ends = [op for op in compared.ops if op.results[0] in compared.outputs]
+    return len(ends) == 1 and _compares(ends[0], given) and all(op and _compares(op, regular) for op in left)
+
+
+def _compares(op: Op, regular: Set[Value]) -> bool:
+    return op.name in _COMPARISONS and all(isinstance(v, Constant) or v in regular for v in op.operands)
+
+
+def _regular(body: Region) -> Set[Value]:
+    """The values of a loop's body that do not change from one iteration to the next, or by a step."""
+    made = body.made
+    fixed = {*body.seen} | {v for v, out in zip(body.inputs, body.outputs, strict=False) if v is out}
+    regular = fixed | {
+        value
+        for value, out in zip(body.inputs, body.outputs, strict=False)
+        if (op := made.get(out)) is not None and op.name in _STEPS and op.operands[0] is value
+        if np.dtype(value.dtype).kind in "iu" and (isinstance(op.operands[1], Constant) or op.operands[1] in fixed)
+    }
+    for op in body.ops:
+        if op.name in _REGULAR and all(isinstance(v, Constant) or v in regular for v in op.operands):
+            regular |= {*op.results}
+    return regular
+
+
+def iterations(node: Node) -> int:
+    """How many iterations a counted loop has, by its body; of another node 1."""
+    scan = loop_of(node)
+    return scan.length if isinstance(scan, control.Scan) else 1

@@ -245,8 +245,3 @@ def _unrolled(node: Node, device: Device) -> Node | None:
     """A loop's body if several iterations are under way together: their number is constant, and no barrier is in it."""
     meets = any(waits(step) for each in node.nodes() for step in each.steps)
     return node if unrolling.may_be(node, device) and not meets else None
-
-
-def is_unrolled(node: Node, device: Device) -> bool:
-    """Whether a node is the body of a loop with a constant number of iterations, and without barriers."""
-    return _unrolled(node, device) is not None

@@ -39,7 +39,7 @@ class Work:
       sub_groups: sub-groups of all of them.
       sub_group_size: work-items.
       instructions: executed by sub-groups, by class (see `pipes.CLASSES`).
-      dependent_instructions: those of them, without requests to memory, that wait for the one before; `None` is all.
+      dependent_instructions: as many ordinary ones as take what sub-groups wait in `chains`; `None`: all of them.
       local_passes: bank passes of all requests to local memory.
       masked_requests: to local memory, that sub-groups issue though none of their lanes takes part.
       global_requests: to global memory, and to private memory where it is not in registers.

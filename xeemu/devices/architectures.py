@@ -110,7 +110,7 @@ _FROM_XE_HPC = (
     *figures(
         "M", "sycl-tla pull request 631: 16 bytes per lane conflict unless striped", slm_wide_accesses="components"
     ),
-    *figures(*_SCHEDULER, barrier_latency_cycles=30, alu_latency_cycles=10),
+    *figures(*_SCHEDULER, barrier_latency_cycles=30, alu_latency_cycles=10, special_latency_cycles=17),
     *_FENCES,
     *_PROLOGUE,
     *_default_sub_group(32),
@@ -188,7 +188,8 @@ ARCHITECTURES: dict[str, tuple[Source, ...]] = {
             int32_multiply_lanes_per_cycle=lanes(174.1e9, cores=2, clock_hz=1.55e9),
         ),
         *figures(*_SCHEDULER, slm_latency_cycles=28, l1_latency_cycles=45),
-        *figures(*_SCHEDULER, l2_latency_cycles=200, barrier_latency_cycles=30, alu_latency_cycles=10),
+        *figures(*_SCHEDULER, l2_latency_cycles=200, barrier_latency_cycles=30),
+        *figures(*_SCHEDULER, alu_latency_cycles=10, special_latency_cycles=17),
         *_FENCES,
     ),
     "xe-hpg": (
@@ -227,7 +228,8 @@ ARCHITECTURES: dict[str, tuple[Source, ...]] = {
             int64_multiply_lanes_per_cycle=lanes(1.032e12, cores=28, clock_hz=2.4e9),
         ),
         *figures(*_SCHEDULER, slm_latency_cycles=28, l1_latency_cycles=45),
-        *figures(*_SCHEDULER, l2_latency_cycles=200, barrier_latency_cycles=30, alu_latency_cycles=10),
+        *figures(*_SCHEDULER, l2_latency_cycles=200, barrier_latency_cycles=30),
+        *figures(*_SCHEDULER, alu_latency_cycles=10, special_latency_cycles=17),
         *_FENCES,
         *_PROLOGUE,
     ),
@@ -288,6 +290,17 @@ ARCHITECTURES: dict[str, tuple[Source, ...]] = {
             "H",
             "an H100's counters of sums of all work-items, in global and in local memory: an update a sub-group",
             reduced_atomics=True,
+        ),
+        *figures(
+            "H",
+            "listings of sm_90 code by CUDA 13.0 of loops of 1 to 64 multiply-adds in turn",
+            unrolled_loops=((4, 16), (40, 4), (80, 2)),
+        ),
+        *figures(
+            "H",
+            "listings of sm_90 code by CUDA 13.0, what is always executed; exp as __expf, the least",
+            function_instructions=(("rsqrt", 4), ("exp2", 4), ("exp", 5), ("sqrt", 9), ("div", 10)),
+            branching_functions=("div", "sqrt"),
         ),
         *figures(*H200, tag_bank_masks=(0x7AB5, 0xD5DA)),
         *figures(

@@ -113,8 +113,14 @@ class Device:
       shuffle_lanes_per_cycle: the same for exchanges inside a sub-group.
       prologue_instructions: that each sub-group executes before those of its kernel; `None`: none, as far as is known.
       argument_instructions: to load an argument that the kernel uses; `None`: instructions take them where they are.
+      unrolled_loops: of how many instructions at most the iterations of a loop are of which its compiler carries out
+        how many side by side; `None`: of all loops that it unrolls four.
+      function_instructions: of its compiler for a function of fp32, by the operation; `None`, or another: one.
+      branching_functions: of these, those with a branch, across which no iterations of a loop are mixed.
       longest_unrolled_loop: most iterations of a counted loop that its compiler unrolls; `None`: any number.
       alu_latency_cycles: of an arithmetic instruction whose result the next one uses.
+      fp64_latency_cycles, special_latency_cycles, shuffle_latency_cycles: the same of those of doubles, of special
+        functions and between lanes, where it is longer.
       send_cycles: cycles that a 32-bit, 16-lane memory message occupies the issue port.
       barrier_latency_cycles: of a work-group barrier, without waiting for late sub-groups.
       fence_latency_cycles: of the fence that a memory order needs, without waiting for what it orders.
@@ -220,7 +226,13 @@ class Device:
     prologue_instructions: int | None = None
     argument_instructions: int | None = None
     longest_unrolled_loop: int | None = None
+    unrolled_loops: tuple[tuple[int, int], ...] | None = None
+    function_instructions: tuple[tuple[str, int], ...] | None = None
+    branching_functions: tuple[str, ...] | None = None
     alu_latency_cycles: float | None = None
+    fp64_latency_cycles: float | None = None
+    special_latency_cycles: float | None = None
+    shuffle_latency_cycles: float | None = None
     send_cycles: float | None = None
     barrier_latency_cycles: float | None = None
     fence_latency_cycles: float | None = None

@@ -79,6 +79,7 @@ _GH100 = (
     *figures("H", "an H200's times of gatom_red_f32", same_address_float_atomics_per_cycle=1 / (1.756e-9 * 1.98e9)),
     *figures("D", f"{_ATOMICS}: 0.074 ns per lane, eight lanes of a sector", **H200_ATOMIC_SLICE),
     *figures(*H200, fp64_lanes_per_cycle=32 / 0.51, int32_lanes_per_cycle=32 / 0.51, alu_latency_cycles=4.6),
+    *figures(*H200, fp64_latency_cycles=8.5, special_latency_cycles=17.5, shuffle_latency_cycles=24.5),
     *figures("M", "as other 32-bit integer operations (CUDA guide, 9.0)", int32_multiply_lanes_per_cycle=32 / 0.51),
     *figures("D", "three 32-bit ones; 2.9 measured on a TITAN Xp", int64_multiply_lanes_per_cycle=32 / 0.51 / 3),
     *figures("M", "CUDA guide, 9.0: as fp32, two in a half2", fp16_lanes_per_cycle=128),

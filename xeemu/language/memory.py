@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from xeemu.language import assignments, divergence, operands, primitives, source, spelling
 from xeemu.language.orders import LOAD_ORDERS, ORDERS, SCOPES, STORE_ORDERS, Ordering
@@ -110,6 +111,15 @@ class Memory:
           is not private. An out-of-bounds index gives the poison value.
         """
         return self._load(index, where, other, None)
+
+    def _load_vector(self, start: jax.Array, count: int) -> list[jax.Array]:
+        """The elements from a scalar index on that all work-items load at once."""
+        given = [lax.add(start, np.asarray(k, start.dtype)) for k in range(count)]
+        accessed = [self._access(index, [], None) for index in given]
+        return [
+            self._loaded(arrays, dataclasses.replace(access, further=k), None)
+            for k, (arrays, access) in enumerate(accessed)
+        ]
 
     def _load(self, index: Any, where: Any, other: Any, ordering: Ordering | None, block: bool = False) -> jax.Array:
         given = operands.mask(where, self.name)

@@ -44,6 +44,7 @@ class Access:
         pass's to say (`passes/drop_redundant_masks.py`).
       view: the shape in which it sees the memory, if that is not the memory's; this too only passes say
         (`passes/linearise_indices.py`).
+      further: of a load of an element of a vector, which all work-items load, its number after the first.
       unset: whether what a store leaves counts as not written, as where the life of a variable begins.
     """
 
@@ -55,6 +56,7 @@ class Access:
     bounded: bool = False
     view: tuple[int, ...] | None = None
     unset: bool = False
+    further: int = 0
 
 
 def _array(shape: Sequence[int], dtype: Any) -> jax.core.ShapedArray:

@@ -208,8 +208,7 @@ def _raw(walk: Walk, pointer: Pointing, count: int) -> list[jax.Array]:
         with walk.scope():
             return [memory.load(index)]
     if not index.ndim and walk.where is None and memory.space != "private":
-        start = jnp.asarray(index)
-        return [memory.load(lax.add(start, np.asarray(k, index.dtype))) for k in range(count)]
+        return memory._load_vector(jnp.asarray(index), count)
     with walk.scope():
         found = memory.load(values.consecutive(index, count, walk.shape))
     return [found[..., k] for k in range(count)]
