@@ -57,7 +57,7 @@ class Summary(NamedTuple):
     Attributes:
       mean, median: absolute errors in per cent.
       factor: geometric mean of how many times too long or too short.
-      rank: Spearman's correlation.
+      rank: Spearman's correlation; NaN for fewer than three.
       exact: of each count, launches where it is the counter's, and launches that have any.
     """
 
@@ -137,7 +137,7 @@ def now(outcomes: Mapping[str, Mapping[str, Any]], empty: float) -> dict[str, Sa
 
 
 def summary(said: Mapping[str, Said], rows: Mapping[str, Row]) -> Summary:
-    """Of the launches that are in both."""
+    """Of the launches that are in both, at least one."""
     common = [number for number in said if number in rows]
     predicted = np.array([said[n].time_us for n in common])
     times = np.array([rows[n].time_us for n in common])
@@ -148,7 +148,7 @@ def summary(said: Mapping[str, Said], rows: Mapping[str, Row]) -> Summary:
         float(errors.mean()),
         float(np.median(errors)),
         math.exp(statistics.mean(abs(np.log(predicted / times)))),
-        float(np.corrcoef(*places)[0, 1]),
+        float(np.corrcoef(*places)[0, 1]) if len(common) > 2 else math.nan,
         {name: _exact([(said[n].counts[name], rows[n].counters[name]) for n in common]) for name in COUNTERS},
     )
 
@@ -176,11 +176,8 @@ def cells(name: str, of: Summary) -> tuple[str, ...]:
 
 def before(rows: Mapping[str, Row]) -> list[tuple[str, ...]]:
     """Cells of the blind predictions of these launches, with either empty launch."""
-    frozen, own = (blind(empty) for empty in (FROZEN_EMPTY_US, empty_us()))
-    return [
-        cells("blind, as frozen", summary(frozen, rows)),
-        cells("blind, with this harness's empty launch", summary(own, rows)),
-    ]
+    said = {"as frozen": blind(FROZEN_EMPTY_US), "with this harness's empty launch": blind(empty_us())}
+    return [cells(f"blind, {how}", summary(what, rows)) for how, what in said.items() if what.keys() & rows.keys()]
 
 
 def by_suite() -> list[tuple[str, ...]]:
