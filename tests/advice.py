@@ -81,7 +81,7 @@ def columns(wg, x, out, *, turns, pitch):
 
 @xe.kernel
 def blocked(wg, x, out, *, stripe):
-    """Each work-item sums eight neighbouring words of local memory, or every `wg.size`-th."""
+    """Each work-item sums eight neighbouring words of local memory, or every `wg.size`-th, of one item after another."""
     lid = wg.local_id()
     tile = wg.local((8 * wg.size,), F32)
     for k in range(8):
@@ -89,8 +89,9 @@ def blocked(wg, x, out, *, stripe):
     tile = wg.barrier(tile)
 
     def step(n, total):
+        item = (lid + n) % wg.size
         for k in range(8):
-            total = total + tile[k * wg.size + lid if stripe else 8 * lid + k] * n
+            total = total + tile[k * wg.size + item if stripe else 8 * item + k]
         return total
 
     return out.at[wg.global_id()].set(lax.fori_loop(0, 64, step, jnp.zeros(wg.size, F32)))
