@@ -29,7 +29,6 @@ from xeemu.frontends.lowering.extents import Declared
 from xeemu.frontends.samplers import Sampler
 from xeemu.frontends.texts import Pieces, of_rows
 from xeemu.frontends.tree import SourceLocation, Variable
-from xeemu.frontends.types import Pointer
 from xeemu.language.dialect import Dialect
 from xeemu.language.interface import Bound, Interface, Retrace
 from xeemu.language.kernel import Kernel
@@ -158,7 +157,6 @@ class _Binding:
             bind,
             () if self.signature is None or bind is None else self.signature.every,
             tuple(p.name for p in self.function.parameters if p.declared.startswith("reduction<")),
-            tuple(p.name for p in self.function.parameters if isinstance(p.type, Pointer) and not p.restrict),
         )
 
     @functools.cached_property
