@@ -158,7 +158,8 @@ def of_profile(kernel, nd_range, device, loads):
 def waited(kernel, loads, of=of_estimate, **figures):
     """The cycles that one sub-group waits for global memory, in latencies of an L2 hit."""
     barriers = "barrier_latency_cycles", "barrier_cycles_per_sub_group", "barrier_arrival_cycles"
-    bare = dict.fromkeys(("alu_latency_cycles", *barriers), 1e-9)
+    arithmetic = "alu_latency_cycles", "fp64_latency_cycles", "special_latency_cycles", "shuffle_latency_cycles"
+    bare = dict.fromkeys((*arithmetic, *barriers), 1e-9)
     device = xe.device("h200")
     device = dataclasses.replace(device, **bare, l1_latency_cycles=100, l2_latency_cycles=100, slm_latency_cycles=1e-9)
     device = dataclasses.replace(device, **figures)

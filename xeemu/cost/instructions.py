@@ -92,6 +92,7 @@ class _Body:
       free: the `id`s of operations that take no instruction.
       folded: of those that compilers carry out once for several iterations.
       first: of equal operations the first, by what they do.
+      counted: what was counted of that, which the first is not where it is no instruction of its own.
       addresses: that were computed, each by its memory and index.
       chain: so far.
       lengths: how much longer each section made it.
@@ -104,6 +105,7 @@ class _Body:
     free: Set[int]
     folded: Set[int]
     first: dict[Any, Op] = dataclasses.field(default_factory=dict)
+    counted: set[Any] = dataclasses.field(default_factory=set)
     addresses: set[Any] = dataclasses.field(default_factory=set)
     chain: Chain = dataclasses.field(init=False)
     lengths: dict[int, float] = dataclasses.field(default_factory=dict)
@@ -120,11 +122,15 @@ class _Body:
             return cls(node, fused, taking, twice, free, frozenset())
         return cls(node, fused, taking, twice, free | unrolling.counting(node), unrolling.folded(node, carried_out))
 
+    def is_part(self, op: Op) -> bool:
+        """True of an operation that is no instruction of its own, but part of another's."""
+        return id(op) in self.fused or id(op) in self.free
+
     def instructions(
         self, op: Op, words: int, in_loop: bool, geometry: Geometry, device: Device
     ) -> Mapping[str, float]:
         """What an operation takes of which so many words are needed."""
-        if id(op) in self.fused or id(op) in self.free:
+        if self.is_part(op):
             return {}
         found = operations.of_op(op, self.node.facts, geometry, device, words, in_loop)
         found = operations.multiplying(op, found, words) if id(op) in self.taking else found
@@ -172,7 +178,8 @@ class _Count:
             pinned = op.name in ops.LANGUAGE or control.of(op) is not None
             level = depth if pinned and op.operands else level
             levels |= dict.fromkeys(op.results, level)
-            equal = body.first.setdefault(self._key(op), op)
+            key = self._key(op)
+            equal = body.first.setdefault(key, op)
             if equal is not op:
                 self._equal.update(zip(op.results, map(self._same, equal.results), strict=True))
             if op.name in ops.ACCESSES and (node.facts, number) not in self.unused:
@@ -180,7 +187,9 @@ class _Count:
             words = max((needed.get(v, 0) for v in op.results), default=1)
             if op.name in (ops.LOCAL_ID, ops.GROUP_ID) and words:
                 self._ids.update(_ids(op, self.geometry))
-            is_nothing = equal is not op or not (words or pinned) or (pinned and not operations.is_counted(op))
+            is_nothing = key in body.counted or not (words or pinned) or (pinned and not operations.is_counted(op))
+            if not (is_nothing or body.is_part(op)):
+                body.counted.add(key)
             self._op(op, equal, body, level, 0 if is_nothing else words)
         self._end(body)
 
