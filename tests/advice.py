@@ -81,7 +81,7 @@ def columns(wg, x, out, *, turns, pitch):
 
 @xe.kernel
 def blocked(wg, x, out, *, stripe):
-    """Each work-item sums eight neighbouring words of local memory, or every `wg.size`-th, of one item after another."""
+    """Each work-item sums eight neighbouring words of local memory, or every `wg.size`-th, of each item in turn."""
     lid = wg.local_id()
     tile = wg.local((8 * wg.size,), F32)
     for k in range(8):
