@@ -9,8 +9,8 @@ from launches import prepared, run
 
 import xeemu as xe
 from xeemu.ir import ops
-from xeemu.knowledge import dataflow
 from xeemu.passes import pipeline, scratchpad_copies
+from xeemu.passes.analyses import Analyses
 
 SIZE, HALF, GROUPS = 16, 3, 40
 N, TILE = SIZE * GROUPS, SIZE + 2 * HALF
@@ -367,10 +367,119 @@ def test_a_function_that_makes_a_copy():
     assert np.array_equal(run(ready, (PADDED, BLANK))[0], expected.reshape(-1))
 
 
+# --- Of several dimensions ---
+
+SIDE, EDGE = 8, 10
+IMAGE = (np.arange(24 * 40).reshape(24, 40) * 7919 % 1009 - 500).astype(np.int32)
+WHOLE = xe.NDRange((24, 40), (SIDE, SIDE))
+
+
+def bordered(wg, data, beyond, where=None):
+    """A tile with a border, which the work-items load in two goes; beyond the image lies something else."""
+    (n, m), (top, left) = data.shape, (wg.group_id(d) * SIDE - 1 for d in range(2))
+    tile = wg.local((EDGE, EDGE), jnp.int32)
+    for go, other in enumerate(beyond):
+        place = wg.local_linear_id() + go * wg.size
+        row, column = place // EDGE, place % EDGE
+        i, j = top + row, left + column
+        there = (i >= 0) & (i < n) & (j >= 0) & (j < m)
+        found = data.load((i, j), where=there if where is None else there & where(i, j), other=other)
+        tile = tile.at[row, column].set(found, where=place < EDGE * EDGE)
+    return wg.barrier(tile)
+
+
+def crossed(wg, tile, out, **masked):
+    r, c = (wg.local_id(d) + 1 for d in range(2))
+    around = ((r - 1, c), (r + 1, c), (r, c - 1), (r, c + 1))
+    total = sum(tile.load(place, **masked) * k for k, place in enumerate(around, 1))
+    return out.at[wg.global_id(0), wg.global_id(1)].set(total)
+
+
+def crossed_image(image, beyond):
+    wide = np.pad(image, 1, constant_values=beyond)
+    return wide[:-2, 1:-1] + 2 * wide[2:, 1:-1] + 3 * wide[1:-1, :-2] + 4 * wide[1:-1, 2:]
+
+
+@pytest.mark.parametrize("memory_bytes", [None, 1 << 12])
+@pytest.mark.parametrize("beyond", [0, -7])
+def test_a_tile_with_a_border_and_what_lies_beyond_the_image(beyond, memory_bytes):
+    kernel = xe.kernel(lambda wg, data, out: crossed(wg, bordered(wg, data, (beyond, beyond)), out))
+    ready = prepared(kernel, WHOLE, (IMAGE, np.zeros_like(IMAGE)), memory_bytes=memory_bytes)
+    assert is_bypassed(ready)
+    assert np.array_equal(run(ready, (IMAGE, np.zeros_like(IMAGE)))[0], crossed_image(IMAGE, beyond))
+
+
+def two_values_beyond(wg, data, out):
+    return crossed(wg, bordered(wg, data, (1, 2)), out)
+
+
+def a_mask_of_its_own(wg, data, out):
+    return crossed(wg, bordered(wg, data, (0, 0), lambda i, j: i != j), out)
+
+
+def loaded_with_a_mask(wg, data, out):
+    return crossed(wg, bordered(wg, data, (0, 0)), out, where=wg.local_id(0) != 3, other=9)
+
+
+@pytest.mark.parametrize("body", [two_values_beyond, a_mask_of_its_own, loaded_with_a_mask])
+def test_what_no_load_within_bounds_would_give(body):
+    ready = prepared(xe.kernel(body), WHOLE, (IMAGE, np.zeros_like(IMAGE)))
+    assert not is_bypassed(ready)
+    watched, _ = xe.check(xe.kernel(body), WHOLE)(IMAGE, np.zeros_like(IMAGE))
+    assert np.array_equal(run(ready, (IMAGE, np.zeros_like(IMAGE)))[0], watched)
+
+
+def test_a_tile_that_is_stored_transposed():
+    @xe.kernel
+    def kernel(wg, data, out):
+        tile = wg.local((SIDE, SIDE + 1), jnp.int32)
+        r, c = wg.local_id(0), wg.local_id(1)
+        tile = wg.barrier(tile.at[c, r].set(data[wg.global_id(0), wg.global_id(1)]))
+        return out.at[wg.group_id(1) * SIDE + r, wg.group_id(0) * SIDE + c].set(tile[r, c])
+
+    ready = prepared(kernel, WHOLE, (IMAGE, np.zeros_like(IMAGE.T)))
+    assert is_bypassed(ready)
+    assert np.array_equal(run(ready, (IMAGE, np.zeros_like(IMAGE.T)))[0], IMAGE.T)
+
+
+@pytest.mark.parametrize("apart", [1, 3])
+def test_rows_of_a_line_as_a_tile(apart):
+    """Rows that lie apart in the original, of elements that may lie apart as well, and read from the right."""
+
+    @xe.kernel
+    def kernel(wg, line, out):
+        tile = wg.local((SIDE, SIDE), jnp.int32)
+        r, c = wg.local_id(0), wg.local_id(1)
+        first = wg.group_id(0) * SIDE * 40 + wg.group_id(1) * apart
+        tile = wg.barrier(tile.at[r, c].set(line[first + r * 40 + c * apart]))
+        return out.at[wg.global_id(0), wg.global_id(1)].set(tile[SIDE - 1 - r, SIDE - 1 - c])
+
+    ready = prepared(kernel, xe.NDRange((16, 24), (SIDE, SIDE)), (IMAGE.reshape(-1), np.zeros((16, 24), np.int32)))
+    assert is_bypassed(ready)
+    rows, columns = (np.arange(n) // SIDE for n in (16, 24))
+    i, j = (SIDE - 1 - np.arange(n) % SIDE for n in (16, 24))
+    expected = IMAGE[(rows * SIDE + i)[:, None], (columns + j)[None, :] * apart]
+    assert np.array_equal(run(ready, (IMAGE.reshape(-1), np.zeros((16, 24), np.int32)))[0], expected)
+
+
+def test_what_is_twice_as_far_in_some_rows():
+    @xe.kernel
+    def kernel(wg, data, out):
+        tile = wg.local((SIDE, SIDE), jnp.int32)
+        r, c = wg.local_id(0), wg.local_id(1)
+        tile = wg.barrier(tile.at[r, c].set(data[r * c, c]))
+        return out.at[wg.global_id(0), wg.global_id(1)].set(tile[c, r])
+
+    data = np.arange(2500, dtype=np.int32).reshape(50, 50)
+    ready = prepared(kernel, WHOLE, (data, np.zeros_like(IMAGE)))
+    assert not is_bypassed(ready)
+    r, c = np.indices((SIDE, SIDE))
+    assert np.array_equal(run(ready, (data, np.zeros_like(IMAGE)))[0], np.tile(data[r * c, c].T, (3, 5)))
+
+
 def test_a_search_that_would_take_too_long_finds_nothing(monkeypatch):
     kernel = kernel_of(lambda wg, tile, data, out: summed(wg, wg.barrier(filled_in_two_goes(wg, tile, data)), out))
     program = xe.trace(kernel, ND_RANGE)(PADDED, BLANK)
-    facts = dataflow.analyse(program)
-    assert len(scratchpad_copies.of_program(program, facts, None)) == 1
+    assert len(scratchpad_copies.of_program(Analyses(program, None, False))) == 1
     monkeypatch.setattr(scratchpad_copies, "_UNITS", 1)
-    assert scratchpad_copies.of_program(program, facts, None) == ()
+    assert scratchpad_copies.of_program(Analyses(program, None, False)) == ()

@@ -6,6 +6,7 @@ to look at both, and a window that ends with the memory needs neither.
 """
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -27,17 +28,27 @@ _TRUE = Constant((), np.dtype(bool), array=np.asarray(True), is_literal=True)
 
 def drop_redundant_masks(program: Program, analyses: Analyses, target: Target) -> Program:
     """A program whose loads from global memory are bounded in place of such masks, and whose stores have none."""
-    masks = _Masks(program, analyses)
-    guarded = (op for op in program.body.walk() if _is_masked(op, analyses) and masks.guard(op))
-    found = {op: _bounded(op) if op.name == ops.LOAD else _unmasked(op) for op in guarded}
+    found = {op: _of_all(op) for op in redundant(analyses)}
     return eliminate_dead_code.replaced(program, found, eliminate_dead_code.changed)
 
 
-def _bounded(load: Op) -> Op:
-    """A load of which everybody takes part, and that gives what its mask would where it is out of bounds."""
-    access = dataclasses.replace(load.attributes["access"], bounded=True)
-    operands = (*load.operands[:-2], _TRUE, load.operands[-1])
+def redundant(analyses: Analyses) -> list[Op]:
+    """The accesses of a program whose masks keep them within their memories and do nothing else."""
+    masks = _Masks(analyses.program, analyses)
+    return [op for op in analyses.program.body.walk() if _is_masked(op, analyses) and masks.guard(op)]
+
+
+def bounded(load: Op, memory: Value, indices: Sequence[Value], other: Constant) -> Op:
+    """A load of which everybody takes part, and that gives something else where it is out of bounds."""
+    access = dataclasses.replace(load.attributes["access"], rank=len(indices), masked=True, bounded=True)
+    operands = (memory, *indices, _TRUE, other)
     return dataclasses.replace(load, operands=operands, attributes={**load.attributes, "access": access})
+
+
+def _of_all(op: Op) -> Op:
+    """An access of which everybody takes part, in place of those whose index is within bounds."""
+    other = ops.other(op)
+    return _unmasked(op) if other is None else bounded(op, op.operands[0], ops.indices(op), other)
 
 
 def _unmasked(store: Op) -> Op:

@@ -14,11 +14,11 @@ from jax import lax
 
 from xeemu.devices.target import Target
 from xeemu.ir import ops
-from xeemu.ir.program import Op, Value
+from xeemu.ir.program import Constant, Op, Value
 from xeemu.ir.rewriting import Rewriter, rewritten
 from xeemu.knowledge.analysis import Known
 from xeemu.language.program import Program
-from xeemu.passes import building, eliminate_dead_code, scratchpad_copies
+from xeemu.passes import building, drop_redundant_masks, eliminate_dead_code, scratchpad_copies
 from xeemu.passes.analyses import Analyses
 from xeemu.passes.building import Builder
 from xeemu.passes.scratchpad_copies import Copy
@@ -26,7 +26,7 @@ from xeemu.passes.scratchpad_copies import Copy
 
 def eliminate_scratchpads(program: Program, analyses: Analyses, target: Target) -> Program:
     """A program without local memories that only copy a part of a global one which nobody changes."""
-    found = scratchpad_copies.of_program(program, analyses.facts, analyses.rows)
+    found = scratchpad_copies.of_program(analyses)
     if not found:
         return program
     copies: Mapping[Known, Copy] = {copy.value: copy for copy in found}
@@ -44,16 +44,45 @@ def eliminate_scratchpads(program: Program, analyses: Analyses, target: Target) 
 
 def _loaded(builder: Builder, copy: Copy) -> Value:
     """What a load from a copy gives, loaded from the original."""
-    index, *rest = builder.rewriter.values(builder.op.operands[1:])
+    rank = builder.op.attributes["access"].rank
+    operands = builder.rewriter.values(builder.op.operands[1:])
     original, id_type = builder.program.body.inputs[copy.original], builder.program.geometry.id_type
-    (there,) = builder.applied(_moved, index, start=copy.start, steps=copy.steps, id_type=id_type)
-    (loaded,) = builder.add(dataclasses.replace(builder.op, operands=(original, there, *rest)))
+    moved = {"start": copy.start, "steps": copy.steps, "strides": copy.strides, "id_type": id_type}
+    there = builder.applied(_moved, *operands[:rank], **moved)
+    (loaded,) = builder.add(_from(original, there, builder.op, operands[rank:], copy.other))
     return loaded
 
 
-def _moved(index: jax.Array, *, start: int, steps: Sequence[int], id_type: Any) -> jax.Array:
-    """Where in the original the elements of a copy lie."""
+def _from(original: Value, there: Sequence[Value], load: Op, masking: Sequence[Value], other: Constant | None) -> Op:
+    """A load from an original, in place of one from its copy with its mask, or with what lies beyond the original."""
+    if other is not None:
+        return drop_redundant_masks.bounded(load, original, there, other)
+    access = dataclasses.replace(load.attributes["access"], rank=len(there))
+    return dataclasses.replace(
+        load, operands=(original, *there, *masking), attributes={**load.attributes, "access": access}
+    )
+
+
+def _moved(
+    *index: jax.Array,
+    start: Sequence[int],
+    steps: Sequence[Sequence[int]],
+    strides: Sequence[Sequence[int]],
+    id_type: Any,
+) -> list[jax.Array]:
+    """Where in the original the elements of a copy lie, by component."""
+    return [_component(index, *each, id_type) for each in zip(start, steps, strides, strict=True)]
+
+
+def _component(
+    index: Sequence[jax.Array], start: int, steps: Sequence[int], strides: Sequence[int], id_type: Any
+) -> jax.Array:
     shift = jnp.asarray(start, id_type)
     for term in building.group_terms(steps, id_type, id_type):
         shift = lax.add(shift, term)
-    return lax.add(lax.convert_element_type(index, id_type), lax.broadcast(shift, index.shape))
+    place = lax.broadcast(shift, index[0].shape)
+    for component, stride in zip(index, strides, strict=True):
+        if stride:
+            own = lax.convert_element_type(component, id_type)
+            place = lax.add(own if stride == 1 else lax.mul(own, lax.full_like(own, stride)), place)
+    return place

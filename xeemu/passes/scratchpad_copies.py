@@ -1,12 +1,13 @@
-"""Scratchpad copies: local memories that hold a stretch of a global memory unchanged, and where in it the stretch lies.
+"""Scratchpad copies: local memories that hold a part of a global memory unchanged, and where in it the part lies.
 
 A kernel that uses local memory as a cache loads its group's elements and those of the neighbours there before the first
-barrier. Whatever it loads from the copy it could load from the original as well.
+barrier. Whatever it loads from the copy it could load from the original as well, and beyond the edges of that what the
+copy has for them.
 """
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -20,7 +21,8 @@ from xeemu.knowledge.expressions import Axis, Expression, TooLarge
 from xeemu.knowledge.growth import STILL, Growth
 from xeemu.knowledge.periodicity import Box, Progressions
 from xeemu.language.linearity import Allocation
-from xeemu.language.program import Program
+from xeemu.passes import drop_redundant_masks
+from xeemu.passes.analyses import Analyses
 
 # What may be spent on a program: a few tenths of a second.
 _UNITS = 1 << 15
@@ -29,43 +31,46 @@ _MOST_VALUES = 1 << 17
 _ALL = 1 << 62
 
 
+Steps = tuple[tuple[int, ...], ...]
+"""`[dimensions of the original][dimensions]` how much further elements lie there from one index to the next."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Copy:
-    """A local memory that holds a stretch of a global memory.
+    """A local memory that holds a part of a global memory.
 
-    Element `e` of work-group `g` is element `start + steps . g + e` of the original, for all elements that are loaded.
+    Of all elements that are loaded `e` of work-group `g` is element `start + steps . g + strides . e` of the original.
 
     Attributes:
       memory: the local memory.
       value: what its analysis calls it.
       original: the number of the argument that it is a part of.
-      start: an element of the original.
+      start: an element of the original, a component for each of its dimensions.
       steps: elements from one group to the next, for each dimension of the group id.
+      strides: elements from one of the copy to the next, for each of its dimensions.
+      other: what those have that would lie beyond the original; None if none do.
     """
 
     memory: Allocation
     value: Known
     original: int
-    start: int
-    steps: tuple[int, ...]
+    start: tuple[int, ...]
+    steps: Steps
+    strides: Steps
+    other: Constant | None
 
 
-def of_program(program: Program, facts: Facts, rows: range | None) -> tuple[Copy, ...]:
-    """The copies that some work-groups of a launch make, if all that they load from them was stored before.
-
-    Args:
-      program: the program.
-      facts: its analysis.
-      rows: the groups, along the first dimension of the group range; None for all.
-    """
-    if rows is None:
-        rows = range(program.geometry.group_range[0])
+def of_program(analyses: Analyses) -> tuple[Copy, ...]:
+    """The copies that the groups make for which passes are made, if all that they load from them was stored before."""
+    program, facts = analyses.program, analyses.facts
+    rows = range(program.geometry.group_range[0]) if analyses.rows is None else analyses.rows
     if not program.geometry.groups or not rows or not _may_copy(facts):
         return ()
-    local = [a for a in program.allocations if a.space == "local" and len(a.shape) == 1]
+    local = [a for a in program.allocations if a.space == "local"]
+    bounded = drop_redundant_masks.redundant(analyses)
     try:
         with Budget(_UNITS).portion():
-            search = _Search(program, symbolic_execution.of_program(program, facts), rows)
+            search = _Search(analyses, symbolic_execution.of_program(program, facts), rows, bounded)
             return tuple(copy for memory in local if (copy := search.copy(memory)) is not None)
     except TooLarge:
         return ()
@@ -95,24 +100,26 @@ class _Copied:
 
     Attributes:
       original: the global memory.
-      places: `[k]` elements of the local memory.
-      shift: how much further they lie in the global memory.
-      steps: what the shift grows by from group to group.
+      places: `[k, dimensions]` elements of the local memory.
+      elements: `[k, dimensions]` those of the global memory, which may lie beyond it.
+      steps: what these grow by from group to group.
+      other: what is stored of those beyond; None if none lie there.
     """
 
     original: Allocation
     places: np.ndarray
-    shift: int
-    steps: tuple[int, ...]
+    elements: np.ndarray
+    steps: Steps
+    other: Constant | None
 
     def continues(self, others: Sequence["_Copied"]) -> bool:
-        """Whether it is of the same stretch as some others."""
-        return all((o.original, o.shift, o.steps) == (self.original, self.shift, self.steps) for o in others[:1])
+        """Whether it may be of the same part as some others."""
+        return all((o.original, o.steps) == (self.original, self.steps) for o in others[:1])
 
 
 class _Search:
-    def __init__(self, program: Program, steps: AccessTree, rows: range):
-        self.program, self.tree = program, steps
+    def __init__(self, analyses: Analyses, steps: AccessTree, rows: range, bounded: Collection[Op]):
+        self.program, self.tree, self.bounded = analyses.program, steps, bounded
         self.groups: dict[Axis, range] = {axis: range(axis.size) for axis in steps.groups}
         self.groups[steps.groups[0]] = rows
         self._numbers: dict[Node, Mapping[Value, int]] = {}
@@ -134,16 +141,26 @@ class _Search:
             if part is None or not part.continues(known):
                 return None
             known.append(part)
-        if not known:
+        return self._joined(memory, known, loads) if known else None
+
+    def _joined(self, memory: Allocation, known: Sequence[_Copied], loads: Sequence[Operation]) -> Copy | None:
+        """The copy that several stores make, if they make one of all that is loaded from it."""
+        places, elements = (
+            np.concatenate(parts) for parts in zip(*((c.places, c.elements) for c in known), strict=True)
+        )
+        strides, others = _strides(places, elements), [c.other for c in known if c.other is not None]
+        filled = np.zeros(memory.shape, bool)
+        filled[tuple(places.T)] = True
+        if strides is None or not all(_finds(load, filled) for load in loads):
             return None
-        filled = np.zeros(memory.elements, bool)
-        filled[np.concatenate([part.places for part in known])] = True
-        if not all(_finds(load, filled) for load in loads):
+        if others and (any(load.access.masked for load in loads) or not all(_is_same(others[0], o) for o in others)):
             return None
-        first = known[0]
-        start = first.shift - sum(step * r.start for step, r in zip(first.steps, self.groups.values(), strict=True))
+        begun = np.array(known[0].steps) @ [r.start for r in self.groups.values()]
+        start = elements[0] - places[0] @ strides - begun
         value = loads[0].node.facts.values[loads[0].op.operands[0]]
-        return Copy(memory, value, self.program.arguments.index(first.original), start, first.steps)
+        number = self.program.arguments.index(known[0].original)
+        each = tuple(map(tuple, strides.T.tolist()))
+        return Copy(memory, value, number, tuple(start.tolist()), known[0].steps, each, next(iter(others), None))
 
     def _boxes(self, operation: Operation) -> list[Box]:
         """The executions of an access by the groups."""
@@ -158,36 +175,36 @@ class _Search:
         load = self._source(store)
         if load is None or not store.node.certain:
             return None
-        there, here = load.linear_index, store.linear_index
-        masks = [symbolic_addresses.lane_mask(store, self.tree), load.mask or expressions.constant(True)]
-        alike = [here, *masks, *store.node.conditions]
-        if not all(e.known for e in (there, *alike)):
+        other = ops.other(load.op) if load.op in self.bounded else None
+        loaded_by = load.mask if other is None else None
+        masks = [symbolic_addresses.lane_mask(store, self.tree), loaded_by or expressions.constant(True)]
+        alike = [*store.index, *masks, *store.node.conditions]
+        if not all(e.known for e in (*load.index, *alike)):
             return None
         facts = periodicity.divided(
-            self._boxes(store), lambda inside: (inside.box, self._steps(inside, there, alike)), few=_ALL
+            self._boxes(store), lambda inside: (inside.box, self._steps(inside, load.index, alike)), few=_ALL
         )
-        found = {steps for _, steps in facts if steps is not None}
-        if len(found) != 1 or any(steps is None for _, steps in facts):
+        found = {steps for _, steps in facts}
+        if len(found) != 1 or None in found:
             return None
         (steps,) = found
-        stored, loaded, elements, places = (
-            np.concatenate(parts)
-            for parts in zip(*(self._lanes(store, box, (*masks, there, here)) for box, _ in facts), strict=True)
-        )
-        elements, places = elements[stored], places[stored]
-        shifts = elements - places
-        if not len(shifts) or (shifts != shifts[0]).any() or (stored & ~loaded).any():
+        each = [self._lanes(store, box, (*masks, *load.index, *store.index)) for box, _ in facts]
+        stored, loaded, *indices = (np.concatenate(parts) for parts in zip(*each, strict=True))
+        elements, places = np.split(np.stack(indices, axis=1)[stored], [len(load.index)], axis=1)
+        if steps is None or not len(places) or (stored & ~loaded).any():
             return None
-        if not self._are_inside(elements, steps, load.place.memory):
+        if other is None and not self._are_inside(elements, steps, load.place.memory):
             return None
-        return _Copied(load.place.memory, places, int(shifts[0]), steps)
+        return _Copied(load.place.memory, places, elements, steps, other)
 
-    def _are_inside(self, elements: np.ndarray, steps: tuple[int, ...], memory: Allocation) -> bool:
+    def _are_inside(self, elements: np.ndarray, steps: Steps, memory: Allocation) -> bool:
         """Whether some elements of the first group lie within bounds, and those of all others."""
-        moved = [step * (len(r) - 1) for step, r in zip(steps, self.groups.values(), strict=True)]
-        low = elements.min() + sum(min(m, 0) for m in moved)
-        high = elements.max() + sum(max(m, 0) for m in moved)
-        return bool(low >= 0 and high < memory.elements)
+        moved = np.array(steps) * [len(r) - 1 for r in self.groups.values()]
+        low, high = (
+            elements.min(axis=0) + np.minimum(moved, 0).sum(axis=1),
+            elements.max(axis=0) + np.maximum(moved, 0).sum(axis=1),
+        )
+        return bool((low >= 0).all() and (high < memory.shape).all())
 
     def _source(self, store: Operation) -> Operation | None:
         """The load of a global memory that nobody changes whose result is stored as it is."""
@@ -197,7 +214,7 @@ class _Search:
         if load is None or load.name != "load" or not _is_plain(load) or load.access.shape != store.access.shape:
             return None
         memory = load.place.memory
-        kept = memory.space == "global" and len(memory.shape) == 1 and memory not in self.program.written
+        kept = memory.space == "global" and memory not in self.program.written
         return load if kept and memory.dtype == store.place.memory.dtype else None
 
     def _defined(self, node: Node) -> Mapping[Value, int]:
@@ -206,14 +223,16 @@ class _Search:
             self._numbers[node] = {v: number for number, op in enumerate(node.body.ops) for v in op.results}
         return self._numbers[node]
 
-    def _steps(self, inside: Progressions, there: Expression, alike: Iterable[Expression]) -> tuple[int, ...] | None:
+    def _steps(self, inside: Progressions, there: Sequence[Expression], alike: Iterable[Expression]) -> Steps | None:
         """How far apart in the original neighbouring groups' elements lie; None if anything else differs."""
         whole = all(inside.box[axis] == groups for axis, groups in self.groups.items())
         if not whole or any(axis in inside.of(e) for e in alike for axis in self.groups):
             return None
-        moving = inside.of(there)
-        steps = [_regular(moving.get(axis, STILL)) for axis in self.groups]
-        return None if None in steps else tuple(s for s in steps if s is not None)
+        steps = []
+        for moving in map(inside.of, there):
+            each = [_regular(moving.get(axis, STILL)) for axis in self.groups]
+            steps.append(tuple(s for s in each if s is not None))
+        return tuple(steps) if all(len(each) == len(self.groups) for each in steps) else None
 
     def _lanes(self, store: Operation, box: Box, known: Sequence[Expression]) -> list[np.ndarray]:
         """`[k]` values for each lane and execution of a store by the first group; the first of them is its mask.
@@ -254,10 +273,33 @@ def _regular(step: Growth) -> int | None:
     return int(growth[0]) if step.period == 1 and len(growth) == 1 else None
 
 
+def _strides(places: np.ndarray, elements: np.ndarray) -> np.ndarray | None:
+    """How far apart elements lie by the places of their copies; None if that is not the same everywhere.
+
+    Args:
+      places: `[k, dimensions]` of the copy.
+      elements: `[k, dimensions of the original]`.
+
+    Returns:
+      `[dimensions, dimensions of the original]`; 0 for a dimension in which all places are the same.
+    """
+    here, there = places - places[0], elements - elements[0]
+    strides = np.rint(np.linalg.lstsq(here, there, rcond=None)[0]).astype(np.int64)
+    return strides if (here @ strides == there).all() else None
+
+
+def _is_same(a: Constant, b: Constant) -> bool:
+    return a.array.tobytes() == b.array.tobytes()
+
+
 def _finds(load: Operation, filled: np.ndarray) -> bool:
     """Whether all that a load at a known place may touch has been stored."""
-    index = load.linear_index
-    if not index.known or index.interval is None:
-        return False
-    low, high = index.interval
-    return low >= 0 and high < len(filled) and bool(filled[low : high + 1].all())
+    touched = []
+    for component, size in zip(load.index, filled.shape, strict=True):
+        if not component.known or component.interval is None:
+            return False
+        low, high = component.interval
+        if low < 0 or high >= size:
+            return False
+        touched.append(slice(low, high + 1))
+    return bool(filled[tuple(touched)].all())
