@@ -136,7 +136,7 @@ class Census:
         """Whether the device has the figures by which an access is measured."""
         return has_geometry(self.place(key).memory, self.device)
 
-    @property
+    @functools.cached_property
     def complete(self) -> bool:
         """Whether nothing has to be counted as the kernel runs."""
         known = None not in self.executions.values() and None not in self.active.values()

@@ -20,12 +20,9 @@ from xeemu.knowledge import symbolic_execution
 from xeemu.language import public
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
-from xeemu.launching import apart, calling, executables, unwritten
+from xeemu.launching import apart, calling, executables
 from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
-    SHAPED,
-    Given,
-    checked_arguments,
     checked_device,
     own_range,
     scalars,
@@ -33,7 +30,8 @@ from xeemu.launching.arguments import (
 from xeemu.launching.executables import Watched
 from xeemu.launching.launch import staged
 from xeemu.launching.options import MOST_WATCHED
-from xeemu.launching.preparation import Prepared, prepare_alone
+from xeemu.launching.preparation import Prepared
+from xeemu.launching.ready import WatchedCalls
 from xeemu.launching.staged import Launched
 from xeemu.version import version
 
@@ -69,21 +67,26 @@ def profile(
     nd_range = own_range(kernel, nd_range)
     modelled = checked_device(kernel, nd_range, device)
     sampling.check_size(sample)
+    return _profile(kernel, nd_range, modelled, sample)
+
+
+@functools.lru_cache(maxsize=MOST_WATCHED)
+def _profile(kernel: Kernel, nd_range: NDRange, device: Device, sample: int | None) -> Launched[tuple[Any, Report]]:
+    """A checked profile as a function; equal ones are the same."""
     if calling.is_bound(kernel):
-        again = functools.partial(profile, device=modelled, sample=sample)
+        again = functools.partial(_profile, device=device, sample=sample)
         bound = calling.function(kernel, nd_range, again, calling.first, fill=True)
-        return staged("profile", kernel, nd_range, modelled, bound, sample=sample)
+        return staged("profile", kernel, nd_range, device, bound, sample=sample)
+    calls = WatchedCalls("xe.profile", kernel, nd_range, device)
 
     def call(*arguments: Any, **static: Any) -> tuple[Any, Report]:
-        given = Given.outside_jit("xe.profile", kernel, arguments)
-        prepared = prepare_alone(given.kernel, nd_range, modelled, given.arguments, static)
-        unwritten.check(prepared.program, given.shapes)
-        counted = _counted(_census(prepared, modelled, scalars(given.arguments)), prepared, sample)
-        outputs, state = counted.run(given.arguments)
+        prepared, given, _ = calls.of(arguments, static)
+        counted = _counted(_census(prepared, device, scalars(given)), prepared, sample)
+        outputs, state = counted.run(given)
         report = counted.known_report if state is None else counted.report(state)
-        return jax.tree.unflatten(prepared.program.output_tree, outputs), report
+        return prepared.program.output_tree.unflatten(outputs), report
 
-    return staged("profile", kernel, nd_range, modelled, call, sample=sample)
+    return staged("profile", kernel, nd_range, device, call, sample=sample)
 
 
 @public.function
@@ -104,18 +107,22 @@ def estimate(
       As `profile`.
     """
     nd_range = own_range(kernel, nd_range)
-    modelled = checked_device(kernel, nd_range, device)
+    return _estimate(kernel, nd_range, checked_device(kernel, nd_range, device))
+
+
+@functools.lru_cache(maxsize=MOST_WATCHED)
+def _estimate(kernel: Kernel, nd_range: NDRange, device: Device) -> Launched[Report]:
+    """A checked estimate as a function; equal ones are the same."""
     if calling.is_bound(kernel):
-        bound = calling.function(kernel, nd_range, functools.partial(estimate, device=modelled), calling.none)
-        return staged("estimate", kernel, nd_range, modelled, bound)
+        bound = calling.function(kernel, nd_range, functools.partial(_estimate, device=device), calling.none)
+        return staged("estimate", kernel, nd_range, device, bound)
+    calls = WatchedCalls(None, kernel, nd_range, device)
 
     def call(*arguments: Any, **static: Any) -> Report:
-        taken, leaves = kernel.with_leaves(arguments)
-        given = checked_arguments(taken, leaves, SHAPED)
-        prepared = prepare_alone(taken, nd_range, modelled, given, static)
-        return _counted(_census(prepared, modelled, scalars(given)), prepared, None).known_report
+        prepared, given, _ = calls.of(arguments, static)
+        return _counted(_census(prepared, device, scalars(given)), prepared, None).known_report
 
-    return staged("estimate", kernel, nd_range, modelled, call)
+    return staged("estimate", kernel, nd_range, device, call)
 
 
 @functools.lru_cache(maxsize=MOST_WATCHED)

@@ -267,6 +267,10 @@ class Device:
                 "if and only if the type is 'none'"
             )
 
+    def __hash__(self) -> int:
+        """By its name: each launch asks for it, and all figures together take as long as a small launch."""
+        return hash(self.name)
+
     def __repr__(self) -> str:
         """The name and what a user has changed, since a preset has more than forty figures."""
         sourced = {source.field: source.value for source in self.sources}

@@ -1,5 +1,6 @@
 """Compiling: what the compiler is asked for where a launch is a computation of its own."""
 
+import contextlib
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -26,6 +27,14 @@ def compiled(function: Callable[..., Any], options: Mapping[str, Any], donated: 
       donated: numbers of arguments whose memory the results may take.
     """
     return jax.jit(function, donate_argnums=tuple(donated), compiler_options=dict(options) or None)
+
+
+def wide(is_wide: bool) -> contextlib.AbstractContextManager[Any]:
+    """JAX's 64-bit types on or off; where they are so already nothing is done, as to do it takes microseconds."""
+    return _AS_IT_IS if jax.config.read("jax_enable_x64") == is_wide else jax.enable_x64(is_wide)
+
+
+_AS_IT_IS = contextlib.nullcontext()
 
 
 def is_tracing() -> bool:

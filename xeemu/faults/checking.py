@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
 from xeemu.devices.device import Device
@@ -28,7 +27,6 @@ from xeemu.language.program import Program
 from xeemu.launching import calling, executables, unwritten
 from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
-    Given,
     checked_device,
     checked_iterations,
     own_range,
@@ -37,7 +35,8 @@ from xeemu.launching.arguments import (
 from xeemu.launching.launch import staged
 from xeemu.launching.memoised import Memoised
 from xeemu.launching.options import MOST_WATCHED
-from xeemu.launching.preparation import Prepared, prepare_alone
+from xeemu.launching.preparation import Prepared
+from xeemu.launching.ready import WatchedCalls
 from xeemu.launching.recompiling import Seldom
 from xeemu.launching.staged import Launched
 
@@ -74,67 +73,77 @@ def check(
       NDRangeError, KernelNotSupportedError, MemoryAllocationError, KernelArgumentError, KernelError: as `xe.launch`.
       KernelError: a loop has gone on for `max_iterations`.
     """
-    return _check(kernel, nd_range, device=device, max_iterations=max_iterations, unset=unset, once=False)
+    nd_range = own_range(kernel, nd_range)
+    modelled = checked_device(kernel, nd_range, device)
+    limit = checked_iterations(max_iterations, optional=False)
+    return _check(kernel, nd_range, _Asked(modelled, limit, once=False), _of_names(unset))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Asked:
+    """What a check was asked for.
+
+    Attributes:
+      device, max_iterations: as of `check`.
+      once: whether its outputs are compared, and then nobody needs them.
+    """
+
+    device: Device
+    max_iterations: int
+    once: bool
 
 
 def _check(
-    kernel: Kernel,
-    nd_range: NDRange | None,
-    *,
-    device: str | Device,
-    max_iterations: int,
-    unset: Mapping[str, np.ndarray] | None,
-    once: bool,
+    kernel: Kernel, nd_range: NDRange, asked: _Asked, unset: Mapping[str, np.ndarray]
 ) -> Launched[tuple[Any, Findings]]:
-    """The same; `once` where its outputs are compared, and then nobody needs them."""
-    nd_range = own_range(kernel, nd_range)
-    modelled = checked_device(kernel, nd_range, device)
-    max_iterations = checked_iterations(max_iterations, optional=False)
-    unset = _of_names(unset)
-    again = functools.partial(_check, device=modelled, max_iterations=max_iterations, unset=unset, once=once)
-    chosen = None if max_iterations == MAX_ITERATIONS else max_iterations
-    told = functools.partial(staged, "check", kernel, nd_range, modelled, max_iterations=chosen)
+    """A check as a function; equal ones of memories that are written are the same."""
+    return _checking(kernel, nd_range, asked, unset) if unset else _check_written(kernel, nd_range, asked)
+
+
+@functools.lru_cache(maxsize=MOST_WATCHED)
+def _check_written(kernel: Kernel, nd_range: NDRange, asked: _Asked) -> Launched[tuple[Any, Findings]]:
+    return _checking(kernel, nd_range, asked, {})
+
+
+def _checking(
+    kernel: Kernel, nd_range: NDRange, asked: _Asked, unset: Mapping[str, np.ndarray]
+) -> Launched[tuple[Any, Findings]]:
+    chosen = None if asked.max_iterations == MAX_ITERATIONS else asked.max_iterations
+    told = functools.partial(staged, "check", kernel, nd_range, asked.device, max_iterations=chosen)
     if kernel.interface is not None and kernel.interface.checking is not None:
         kernel = kernel.interface.checking(kernel)
     if calling.is_bound(kernel):
-        return told(_bound(kernel, nd_range, again, unset))
+        return told(_bound(kernel, nd_range, asked, unset))
+    calls = WatchedCalls("xe.check", kernel, nd_range, asked.device)
 
     def call(*arguments: Any, **static: Any) -> tuple[Any, Findings]:
-        given = Given.outside_jit("xe.check", kernel, arguments)
-        prepared = prepare_alone(given.kernel, nd_range, modelled, given.arguments, static)
-        unwritten.check(prepared.program, given.shapes)
-        _check_names(unset, given.kernel, prepared.program)
-        masks, known = _masks(prepared.program, {**unset, **given.masks}), scalars(given.arguments)
-        checked = _checked(prepared, known, max_iterations, alignment.is_required(modelled), frozenset(masks))
-        results, found = checked.of(given.arguments, masks, once)
+        watched = calls.of(arguments, static)
+        program, device = watched.prepared.program, asked.device
+        masks = _masks(program, {**unset, **watched.masks}) if unset or watched.shapes else {}
+        is_aligned, known = alignment.is_required(device), scalars(watched.arguments)
+        checked = _checked(watched.prepared, known, asked.max_iterations, is_aligned, frozenset(masks))
+        results, found = checked.of(watched.arguments, masks, asked.once)
 
         def at_size(size: int) -> tuple[Any, Findings]:
             requiring = dataclasses.replace(kernel, sub_group_size=size)
-            return again(requiring, nd_range, once=True)(*arguments, **static)
+            return _check(requiring, nd_range, dataclasses.replace(asked, once=True), unset)(*arguments, **static)
 
-        if not (others := sizes.others(prepared.program, modelled, found)):
+        if not (others := sizes.others(program, device, found)):
             return results, found
-        faults = checked.at_sizes(
-            given.arguments, lambda: sizes.faults(prepared.program, others, results, found, at_size)
-        )
-        return results, sizes.noted(prepared.program, modelled, others, found, faults)
+        faults = checked.at_sizes(watched.arguments, lambda: sizes.faults(program, others, results, found, at_size))
+        return results, sizes.noted(program, device, others, found, faults)
 
     return told(call)
 
 
-def _bound(
-    kernel: Kernel,
-    nd_range: NDRange,
-    again: Callable[..., Any],
-    unset: Mapping[str, np.ndarray],
-) -> Callable[..., Any]:
+def _bound(kernel: Kernel, nd_range: NDRange, asked: _Asked, unset: Mapping[str, np.ndarray]) -> Callable[..., Any]:
     """A check of a kernel of another language, of whose results that are given as shapes nothing has been written."""
 
     def call(*arguments: Any, **static: Any) -> Any:
         given, names = unwritten.filled(kernel, arguments)
-        made = unwritten.masks(given, names, kernel.parameters)
-        transform = functools.partial(again, unset={**unset, **made})
-        return calling.function(kernel, nd_range, transform, calling.first)(*given, **static)
+        made = {**unset, **unwritten.masks(given, names, kernel.parameters)}
+        function = calling.function(kernel, nd_range, lambda k, r: _check(k, r, asked, made), calling.first)
+        return function(*given, **static)
 
     return call
 
@@ -148,7 +157,8 @@ def _of_names(unset: Mapping[str, np.ndarray] | None) -> Mapping[str, np.ndarray
     return unset or {}
 
 
-def _check_names(unset: Mapping[str, np.ndarray], kernel: Kernel, program: Program) -> None:
+def _check_names(unset: Mapping[str, np.ndarray], program: Program) -> None:
+    kernel = program.kernel
     every = (kernel.interface and kernel.interface.every) or kernel.parameters
     known = [*every, *(memory.name for memory in program.arguments if memory is not None)]
     if wrong := [name for name in unset if name not in known]:
@@ -160,6 +170,7 @@ def _check_names(unset: Mapping[str, np.ndarray], kernel: Kernel, program: Progr
 
 def _masks(program: Program, unset: Mapping[str, np.ndarray]) -> dict[Allocation, np.ndarray]:
     """Which elements of a launch's memories nobody has written, of those of which there are any."""
+    _check_names(unset, program)
     found = {}
     for memory in program.arguments:
         if memory is not None and memory.elements and memory.name in unset:
@@ -207,7 +218,7 @@ class Checked:
         """What the kernel gives, and the findings; the arguments are those of `run`."""
         outputs, state = self.run(given, unset, once)
         found = self.judged(state, self.explored(given, state))
-        return jax.tree.unflatten(self.prepared.program.output_tree, outputs), found
+        return self.prepared.program.output_tree.unflatten(outputs), found
 
     def run(
         self, given: Sequence[Any], unset: Mapping[Allocation, np.ndarray], once: bool

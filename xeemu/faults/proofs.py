@@ -68,7 +68,7 @@ class Proofs:
     additions: Additions | None = None
     blocks: frozenset[Key] = frozenset()
 
-    @property
+    @functools.cached_property
     def complete(self) -> bool:
         """Whether nothing has to be watched."""
         doubts = self.races or self.bounds or self.unwritten or self.barriers or self.blocks or self.followings

@@ -179,7 +179,12 @@ def _is_number(dtype: Any) -> bool:
 
 def scalars(given: Sequence[Any]) -> tuple[Hashable, ...]:
     """For each argument its value if it is a scalar that is known, else None."""
-    return tuple(None if isinstance(a, jax.ShapeDtypeStruct) or np.shape(a) else np.asarray(a).item() for a in given)
+    return tuple(map(_scalar, given))
+
+
+def _scalar(x: Any) -> Hashable:
+    is_known = not (getattr(x, "shape", ()) or isinstance(x, jax.ShapeDtypeStruct))
+    return np.asarray(x).item() if is_known else None
 
 
 def outside_jit(what: str, given: Sequence[Any]) -> None:
@@ -221,13 +226,14 @@ class Given:
         return cls(taken, checked_arguments(taken, leaves, ARRAYS), names)
 
     @classmethod
+    def of_shapes(cls, kernel: Kernel, arguments: Sequence[Any]) -> "Given":
+        """The same for somebody to whom shapes and scalars tell all: shapes are left as they are."""
+        taken, leaves = kernel.with_leaves(arguments)
+        return cls(taken, checked_arguments(taken, leaves, SHAPED), ())
+
+    @classmethod
     def outside_jit(cls, what: str, kernel: Kernel, arguments: Sequence[Any]) -> "Given":
         """The same of a function whose results are plain values, so that its arguments have to be known."""
         given = cls.of(kernel, arguments)
         outside_jit(what, given.arguments)
         return given
-
-    @property
-    def masks(self) -> dict[str, np.ndarray]:
-        """For each array that nobody has written a bool of each of its bytes."""
-        return unwritten.masks(self.arguments, self.shapes, self.kernel.parameters)

@@ -68,7 +68,7 @@ class Executable:
 
     def run(self, given: Sequence[Any]) -> list[np.ndarray]:
         """The arrays that the kernel returns, of a launch's arguments as they were given."""
-        with jax.enable_x64(self.prepared.program.wide):
+        with compiling.wide(self.prepared.program.wide):
             return [np.asarray(output) for output in self(*given)]
 
     def _check(self, given: Sequence[Any], working_bytes: int | None) -> None:

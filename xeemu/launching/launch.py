@@ -1,8 +1,7 @@
 """launch: a kernel over an nd-range as a function over arrays."""
 
 import functools
-import weakref
-from collections.abc import Callable, Hashable, MutableMapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import jax
@@ -29,20 +28,19 @@ from xeemu.launching import (
     unwritten,
 )
 from xeemu.launching.arguments import (
-    ARRAYS,
     DEFAULT_DEVICE,
     SHAPED,
     Description,
     Given,
     checked_arguments,
     checked_device,
-    is_concrete,
     own_range,
     platform_of,
 )
 from xeemu.launching.executables import Executable
 from xeemu.launching.options import MOST_KEPT, Options
 from xeemu.launching.preparation import Prepared, prepare, traced_program
+from xeemu.launching.ready import Ready
 from xeemu.launching.request import Request
 from xeemu.launching.staged import Launched, Stages
 from xeemu.passes import pipeline
@@ -51,9 +49,6 @@ from xeemu.stepping import interleaving
 _PLANS = "plans"
 
 T = TypeVar("T")
-
-Bound = tuple[tuple[str, Any], ...]
-"""The static parameters of a kernel, by name."""
 
 
 @public.function
@@ -136,19 +131,15 @@ class _Call:
 
     def __init__(self, kernel: Kernel, nd_range: NDRange, asked: Request):
         self._kernel, self._nd_range, self._asked = kernel, nd_range, asked
-        self._reached = kernel.reached
-        # Compiled launches are kept, and in the end dropped, by `executables.executable`.
-        self._ready: MutableMapping[Hashable, Executable] = weakref.WeakValueDictionary()
+        self._ready: Ready[Executable] = Ready(kernel, asked.device)
 
     def __call__(self, *arguments: Any, **static: Any) -> Any:
         bound = self._kernel.bind_static(static)
-        given, results_only = unwritten.filled(self._kernel, arguments)
         # What is only traced, perhaps twice or for a branch that is not taken, must not take its arguments' memory.
         donating = self._asked.donate and not compiling.is_tracing()
-        # What the environment limits is checked each time.
-        how = donating, results_only, self._kernel.bindings(bound) if bound else self._reached.now()
-        signature = None if self._asked.is_limited else _signature(given, bound, how)
-        known = None if signature is None else self._ready.get(signature)
+        signature = self._ready.signature(arguments, bound, donating)
+        known = self._ready.get(signature)
+        given, results_only = unwritten.filled(self._kernel, arguments)
         if known is not None:
             if donating:
                 _check_donated(known.prepared.program, given)
@@ -162,8 +153,7 @@ class _Call:
             if donating:
                 _check_donated(prepared.program, given)
             executable = executables.executable(prepared)
-            if signature is not None:
-                self._ready[signature] = executable
+            self._ready.keep(signature, executable)
             return _run(executable, given)
         return jax.tree.unflatten(prepared.program.output_tree, self._results(prepared, given))
 
@@ -211,46 +201,10 @@ def _check_donated(program: Program, given: Sequence[Any]) -> None:
                 )
 
 
-def _signature(arguments: Sequence[Any], bound: Bound, how: Hashable) -> Hashable:
-    """What tells calls apart of which the first one was checked for all; None if an argument has to be checked."""
-    try:
-        told = tuple(map(_told, arguments))
-    except (AttributeError, TypeError):
-        return None
-    # Static values that are equal may differ in type or sign.
-    return told, platform_of(arguments), bound, repr(bound) if bound else "", how
-
-
-def _told(x: Any) -> Hashable:
-    """What tells an argument from others, for a signature."""
-    kind = x.__class__
-    if is_concrete(kind):
-        return kind, x.aval  # of which JAX keeps one, whose hash it knows
-    if kind is float:
-        return float
-    if kind is int and -(2**31) <= x < 2**31:
-        return int
-    if not _is_array(kind):
-        raise TypeError
-    return kind, x.shape, x.dtype, getattr(x, "weak_type", False)
-
-
-@functools.lru_cache(maxsize=64)
-def _is_array(kind: type) -> bool:
-    """Whether a class is one of arrays, or of tracers; cached, for each launch asks it of each argument."""
-    return issubclass(kind, (*ARRAYS, jax.core.Tracer))
-
-
 def _run(executable: Executable, given: Sequence[Any]) -> Any:
     program = executable.prepared.program
-    try:
-        if jax.config.read("jax_enable_x64") == program.wide:
-            return program.output_tree.unflatten(executable(*given))
-        with jax.enable_x64(program.wide):
-            return program.output_tree.unflatten(executable(*given))
-    except (RuntimeError, ValueError):
-        checked_arguments(program.kernel, given, ARRAYS)  # that one was deleted is not looked for in each call
-        raise
+    with compiling.wide(program.wide):
+        return program.output_tree.unflatten(executable(*given))
 
 
 @public.function

@@ -29,14 +29,21 @@ class Memoised(Generic[_T]):
     """
 
     def __init__(self) -> None:
-        self._pays = False
-        self._contents: bytes | None = None
+        self._contents: Sequence[bytes] = ()
         self._kept: Kept[_T] | None = None
+        self._looked_at: Sequence[_Buffer] | None = None
 
     def known(self, given: Sequence[Any]) -> Kept[_T] | None:
         """The value for arrays and scalars that hold the same bytes as those of the last call; None if they do not."""
-        before, self._contents = self._contents, _contents(given) if self._pays else None
-        return self._kept if self._contents is not None and self._contents == before else None
+        kept, self._kept = self._kept, None  # should the function raise an error, nothing is left of others
+        if kept is None:
+            return None
+        buffers = _buffers(given)
+        if not all(map(_holds, self._contents, buffers)):
+            self._looked_at = buffers
+            return None
+        self._kept = kept
+        return kept
 
     def keep(self, given: Sequence[Any], value: _T, spent_s: float) -> None:
         """Takes what the function has given, and keeps it if that is worth while.
@@ -46,21 +53,27 @@ class Memoised(Generic[_T]):
           value: the function's.
           spent_s: processor time to compute it.
         """
-        self._pays = _bytes(given) / _DIGESTED_BYTES_PER_S <= _MOST_OF_THE_TIME * spent_s
-        self._contents = (self._contents or _contents(given)) if self._pays else None
-        self._kept = Kept(value) if self._pays else None
+        looked_at, self._looked_at = self._looked_at, None
+        size_bytes = sum(np.asarray(x).nbytes for x in given)
+        if size_bytes / _DIGESTED_BYTES_PER_S <= _MOST_OF_THE_TIME * spent_s:
+            self._contents = [bytes(buffer) for buffer in looked_at or _buffers(given)]
+            self._kept = Kept(value)
 
 
-def _bytes(given: Sequence[Any]) -> int:
-    return sum(np.asarray(x).nbytes for x in given)
+_Buffer = bytes | memoryview
 
 
-def _contents(given: Sequence[Any]) -> bytes:
-    """The bytes of all arrays if they are few, else a digest of them."""
-    parts = [np.ascontiguousarray(x).reshape(-1).view(np.uint8).data for x in given]
-    if _bytes(given) <= _FEW_BYTES:
-        return b"".join(parts)
+def _buffers(given: Sequence[Any]) -> Sequence[_Buffer]:
+    """The bytes of each array, where they lie, if all are few, else a digest of them."""
+    arrays = [np.ascontiguousarray(x).reshape(-1).view(np.uint8).data for x in given]
+    if sum(array.nbytes for array in arrays) <= _FEW_BYTES:
+        return arrays
     digest = hashlib.sha256()
-    for part in parts:
-        digest.update(part)
-    return digest.digest()
+    for array in arrays:
+        digest.update(array)
+    return [digest.digest()]
+
+
+def _holds(contents: bytes, buffer: _Buffer) -> bool:
+    """Whether a buffer of as many bytes holds these; by a comparison of memory, which copies nothing."""
+    return contents.startswith(buffer)

@@ -36,13 +36,6 @@ class Request:
     max_iterations: int | None
 
     @property
-    def is_limited(self) -> bool:
-        """Whether the environment limits the device, now or when the launch was made."""
-        device = self.device
-        is_limitable = bool(device.local_mem_variable or device.private_mem_variable)
-        return self.limits is not None or (is_limitable and device.in_environment() is not device)
-
-    @property
     def options(self) -> Mapping[str, Any]:
         """By the names of the arguments of `xe.launch`."""
         names = ("memory_bytes", "deterministic", "donate", "mesh")
