@@ -864,7 +864,7 @@ def quotient(wg, x, out):
         (run,) = json.loads(out)["runs"]
         assert (code, run["invocations"][0]["executionSuccessful"]) == (1, True)
         assert {result["ruleId"] for result in run["results"]} == {"undefined-arithmetic", "data-race"}
-        listed.write_text(words + "\n" + words.replace("64", "65", 1))
+        listed.write_text(words + "\n" + words.replace("--global 64", "--global 65"))
         code, out, err = xeemu("check", "--list", str(listed), "--format", "json")
         assert (code, [set(one) for one in json.loads(out)][1]) == (2, {"kernel", "refused"})
         assert "65 is not divisible by the local size 64" in err

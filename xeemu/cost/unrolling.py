@@ -67,9 +67,13 @@ def test_of(loop: Node) -> Node:
 
 
 def counting(loop: Node) -> Set[int]:
-    """The `id`s of the operations of an unrolled loop that step its counters, and tell of them who goes on."""
+    """The `id`s of the operations of an unrolled loop that step its counters, and tell of them who goes on.
+
+    In a loop that all work-items go through as often, who does what of an iteration is asked in each.
+    """
     regular, made = _regular(loop.body), loop.body.made
-    told = (made.get(op.operands[0]) for op in loop.body.ops if op.name == ops.REGION and op.operands)
+    masks = (op.operands[0] for op in loop.body.ops if op.name == ops.REGION and op.operands)
+    told = map(made.get, masks) if is_parted(loop) else ()
     stepped = (made.get(out) for out in loop.body.outputs if out in regular)
     return {id(op) for op in (*told, *stepped) if op is not None and (op.name in _STEPS or _compares(op, regular))}
 

@@ -62,7 +62,7 @@ _PLAIN: Mapping[str, tuple[Known, Traced]] = {
     "atan2pi": (lambda y, x: np.arctan2(y, x) / PI, _times(lax.atan2, 1 / PI)),
     "atanh": (np.arctanh, logarithms.atanh),
     "atanpi": (lambda x: np.arctan(x) / PI, _times(lax.atan, 1 / PI)),
-    "cbrt": (np.cbrt, powers.cube_root),
+    "cbrt": (powers.known_cube_root, powers.cube_root),
     "cos": (np.cos, lax.cos),
     "cosh": (np.cosh, exponentials.cosh),
     "cospi": (_HALF_TURNS[math.cos], trigonometry.cospi),
