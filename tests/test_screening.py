@@ -7,7 +7,7 @@ from defects import DEFECTS
 from jax import lax
 
 import xeemu as xe
-from xeemu.faults import checking, observing, screening
+from xeemu.faults import checking, observing, screening, settled
 from xeemu.faults.screening import Screened, Screening
 from xeemu.planning import effort
 
@@ -125,20 +125,38 @@ def test_what_was_wrong_is_watched_at_once_the_next_time(screened):
     assert screened == [None]
 
 
-def test_what_is_known_to_be_stored_twice_is_watched_at_once(screened, monkeypatch):
-    @xe.kernel
-    def filled(wg, places, x, out):
-        """All work-items fill a table."""
-        table = lax.fori_loop(0, 4, lambda k, table: table.at[k].set(x[k]), wg.local(4, jnp.int32))
-        return out.at[wg.global_id()].set(wg.barrier(table)[wg.local_id() % 4])
+@xe.kernel
+def filled(wg, places, x, out):
+    """All work-items of a group fill a table."""
+    table = lax.fori_loop(0, 4, lambda k, table: table.at[k].set(x[k]), wg.local(4, jnp.int32))
+    return out.at[wg.global_id()].set(wg.barrier(table)[wg.local_id() % 4])
 
+
+@xe.kernel
+def of_all_groups(wg, places, x, out):
+    """Each group stores to the same elements."""
+    return out.at[wg.local_id()].set(x[wg.global_id()])
+
+
+@pytest.mark.parametrize("kernel", [filled, of_all_groups])
+def test_what_addresses_that_are_known_do_not_prove_is_watched_at_once(kernel, screened, monkeypatch):
     def refused(*_):
         raise AssertionError
 
     monkeypatch.setattr(screening, "Screening", refused)
-    _, found = xe.check(filled, ND_RANGE)(RIGHT, X, OUT)
+    _, found = xe.check(kernel, ND_RANGE)(RIGHT, X, OUT)
     assert {finding.kind for finding in found} == {"data-race"}
-    assert screened == [None]
+    assert screened == []
+
+
+def test_what_was_watched_and_is_right_is_screened_the_next_time(screened, monkeypatch):
+    monkeypatch.setattr(settled, "is_doubtful", lambda proofs: True)
+    check = xe.check(scattered, ND_RANGE)
+    assert not check(RIGHT, X, OUT)[1]
+    assert screened == []
+    assert not check(RIGHT[::-1].copy(), X, OUT)[1]
+    assert len(screened) == 1
+    assert screened[0] is not None
 
 
 @xe.kernel

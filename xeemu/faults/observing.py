@@ -98,7 +98,8 @@ def _only_stored(proofs: Proofs) -> list[Allocation]:
 class _Part:
     """A prepared launch that is screened as long as nothing may be wrong, and watched then.
 
-    That is so of short launches, too: what screens takes the compiler less than what watches, and most are right.
+    That is so of short launches, too: what screens takes the compiler less than what watches, and most are right. Where
+    something probably is wrong, a first run is watched at once: what screens it would be compiled for nothing.
 
     Args:
       prepared: the launch.
@@ -110,10 +111,13 @@ class _Part:
         self.watch = watch
         self._screened = Screened(prepared, watch, outputs)
         self._watched = Watched(prepared, functools.partial(Watcher, watch), watch.zeros, outputs, told=watch.told)
-        self._found = False
+        # Before a run was watched nothing is known.
+        self._found: bool | None = None
+        self._is_doubtful = settled.is_doubtful(watch.proofs)
 
     def run(self, given: Sequence[Any], present: Sequence[np.ndarray]) -> tuple[list[np.ndarray], State]:
-        right = self._screened.run(given, present) if not self._found else None
+        is_wrong = self._is_doubtful if self._found is None else self._found
+        right = None if is_wrong else self._screened.run(given, present)
         if right is not None:
             return right
         outputs, state = self._watched.run(given, present)

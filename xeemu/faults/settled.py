@@ -36,6 +36,13 @@ def without_races(parts: Parts, memories: Iterable[Allocation]) -> Parts:
     return dataclasses.replace(settled, races=kept), dataclasses.replace(rest, races={**rest.races, **moved})
 
 
+def is_doubtful(proofs: Proofs) -> bool:
+    """Whether something probably is wrong: addresses that no data decide could have proved it right, and did not."""
+    exact = _Exact(proofs)
+    accesses = any(map(exact.is_access, proofs.bounds | proofs.blocks)) or any(map(exact.is_read, proofs.unwritten))
+    return accesses or (exact.meetings and any(exact.are(*pair) for pair in proofs.races))
+
+
 def _divided(proofs: Proofs, races_of: Callable[[Allocation], bool], exact: "_Exact") -> Parts:
     races = {pair: reach for pair, reach in proofs.races.items() if races_of(pair[0].place.memory)}
     settled = dataclasses.replace(
