@@ -253,7 +253,7 @@ def test_closed_form_is_what_is_counted_from_data(device, dtype):
 def vectors(wg, memory, *, width):
     i = wg.local_id()[:, None] * width + jnp.arange(width)
     tile = wg.local(wg.size * width, jnp.float32)
-    tile = tile.at[i].set(memory[i])
+    tile = wg.barrier(tile.at[i].set(memory[i]))
     return memory.at[i].set(tile[i])
 
 

@@ -63,7 +63,7 @@ def of_a_call(wg, x, out):
 
 @xe.kernel(sub_group_size=32)
 def steered(wg, x, out):
-    """A loop's end is used, though nothing that it gives is."""
+    """A loop's end is used, though nothing that it gives is; it is loaded once."""
     lax.while_loop(lambda k: k < x[0], lambda k: k + 1.0, jnp.float32(0))
     return out.at[wg.global_id()].set(1.0)
 
@@ -91,7 +91,7 @@ def atomic(wg, x, out):
         (used_later, 2),
         (of_a_branch, 1),
         (of_a_call, 1),
-        (steered, 2),
+        (steered, 1),
         (stored, 1),
         (atomic, 1),
     ],

@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from xeemu.cost import amounts, instructions, liveness, load_batches, requests, tallies
+from xeemu.cost import amounts, instructions, liveness, load_batches, repeated_loads, requests, tallies
 from xeemu.cost.costs import FIGURES, Meter
 from xeemu.cost.counter import Count, Counter, Issued, all_active, has_geometry
 from xeemu.cost.load_batches import LoadBatches
+from xeemu.cost.repeated_loads import RepeatedLoads
 from xeemu.cost.vectors import Vector
 from xeemu.devices.device import Device
 from xeemu.knowledge.access_tree import AccessSite, AccessTree, Key, Node, Operation
@@ -39,8 +40,9 @@ class Census:
       tree: the program.
       device: the modelled device.
       in_registers: private memories that are only indexed by constants, so that they need no memory.
-      operations: the other memory operations, by their key, without loads that nobody uses, which no compiler issues;
-        several of a loop that was walked iteration by iteration.
+      operations: the other memory operations, by their key, without loads that no compiler issues: those that nobody
+        uses and those that are repeated; several of a loop that was walked iteration by iteration.
+      repeated: these; what a run counts obeys it too.
       vectors: for each of them the vectors that it is made up of.
       counts: for each of them its count, or None where it has to be counted as the kernel runs.
       issued: of those without a count the requests and their lanes, where at least these are known.
@@ -60,6 +62,7 @@ class Census:
     device: Device
     in_registers: frozenset[Allocation]
     operations: Mapping[Key, tuple[Operation, ...]]
+    repeated: RepeatedLoads
     vectors: Mapping[Key, Vector]
     counts: Mapping[Key, Count | None]
     issued: Mapping[Key, "Issued | None"]
@@ -95,7 +98,7 @@ class Census:
         some = [
             key
             for key, (operation, *_) in self.operations.items()
-            if operation.fetches and operation in self.load_batches.awaited and self._is_partial(key)
+            if operation.fetches and key in self.load_batches.awaited and self._is_partial(key)
         ]
         counter = Counter(self.tree, self.device, Budget(parts=sum(len(self.operations[key]) for key in some)))
         found = {key: counter.groups(self.operations[key]) for key in some}
@@ -153,7 +156,8 @@ def take(tree: AccessTree, device: Device, blank: bool = False) -> Census:
     """
     in_registers = _in_registers(tree)
     unused = liveness.unused_loads(tree)
-    by_key = _by_key(tree, in_registers, unused)
+    repeated = repeated_loads.of_tree(tree, unused)
+    by_key = _by_key(tree, in_registers, unused, repeated)
     by_facts = _by_facts(tree)
     # Each operation is looked at up to four times, each node once.
     effort = Budget(parts=4 * sum(map(len, by_key.values())) + sum(map(len, by_facts.values())))
@@ -164,9 +168,11 @@ def take(tree: AccessTree, device: Device, blank: bool = False) -> Census:
     tallied, untallied = tallies.of_updates(counter, by_key, blank)
     made_up = {key: counter.vector(operations) for key, operations in by_key.items()}
     counts = {key: None if blank else counter.count(operations, made_up[key]) for key, operations in by_key.items()}
-    further = _with_others(tree.root, unused)
+    further = _with_others(tree.root, unused.union(repeated.never))
     counts |= {key: _without_request(count, by_key[key][0], device) for key in further if (count := counts[key])}
-    sections, side_by_side = instructions.of_sections(tree.root, tree.geometry, device, unused | further)
+    sections, side_by_side = instructions.of_sections(
+        tree.root, tree.geometry, device, unused | further, repeated.never
+    )
     divergent = {key: parts for key in sections if (parts := _divergent(by_facts[key[0]], key[1]))}
     active = {
         key: None if blank else all_active(counter.active(*part) for part in parts) for key, parts in divergent.items()
@@ -177,6 +183,7 @@ def take(tree: AccessTree, device: Device, blank: bool = False) -> Census:
         device=device,
         in_registers=in_registers,
         operations={key: tuple(operations) for key, operations in by_key.items()},
+        repeated=repeated,
         vectors=made_up,
         counts=counts,
         issued={key: None if blank else counter.issued(operations, made_up[key]) for key, operations in open_.items()},
@@ -232,12 +239,14 @@ def _without_request(count: Count, operation: Operation, device: Device) -> Coun
 
 
 def _by_key(
-    tree: AccessTree, in_registers: frozenset[Allocation], unused: frozenset[Key]
+    tree: AccessTree, in_registers: frozenset[Allocation], unused: frozenset[Key], repeated: RepeatedLoads
 ) -> dict[Key, list[Operation]]:
     found: dict[Key, list[Operation]] = {}
     for operation in tree.root.operations():
-        if operation.place.memory not in in_registers and operation.key not in unused:
-            found.setdefault(operation.key, []).append(operation)
+        if operation.place.memory in in_registers or operation.key in unused:
+            continue
+        if (made := repeated_loads.carried_out(operation, repeated)) is not None:
+            found.setdefault(operation.key, []).append(made)
     return found
 
 

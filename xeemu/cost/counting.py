@@ -35,8 +35,9 @@ class Counting(Observer):
     """Counts what one chunk of work-groups does.
 
     Attributes:
-      state: what was counted, see `Ledger.zeros`, and under `groups` int64 `[sampled groups, F]` for each place. To
-        read it is to measure the accesses that wait in a batch, which belong to the loop or branch that is emitted.
+      state: what was counted, see `Ledger.zeros`, and under `groups` int64 `[sampled groups, F]` for each place, under
+        `loaded` for each load of `Ledger.once` bool `[G]` which groups have it in a register. To read it is to measure
+        the accesses that wait in a batch, which belong to the loop or branch that is emitted.
     """
 
     watches = True
@@ -45,7 +46,11 @@ class Counting(Observer):
         self.ledger, self.chunk, self.limits = ledger, chunk, ledger.limits
         self.drawn = ledger.sample.drawn(chunk) if ledger.sample else None
         slots = ledger.sample.slots if ledger.sample else 0
-        self._counted: State = {**state, "groups": [jnp.zeros((slots, len(FIGURES)), np.int64) for _ in state["sums"]]}
+        self._counted: State = {
+            **state,
+            "groups": [jnp.zeros((slots, len(FIGURES)), np.int64) for _ in state["sums"]],
+            "loaded": [jnp.zeros(chunk.count, bool) for _ in ledger.once],
+        }
         self._batch = Batch()
         self._paths = {facts: number for number, facts in enumerate(ledger.paths)}
         self._sections = {key: number for number, key in enumerate(ledger.sections)}
@@ -66,7 +71,7 @@ class Counting(Observer):
         state = self.state
         groups = [g.astype(np.float64) for g in state["groups"]]
         return {
-            **{kind: arrays for kind, arrays in state.items() if kind != "groups"},
+            **{kind: arrays for kind, arrays in state.items() if kind not in ("groups", "loaded")},
             "sums": [total + g.sum(0) for total, g in zip(state["sums"], groups, strict=True)],
             "squares": [total + (g * g).sum(0) for total, g in zip(state["squares"], groups, strict=True)],
         }
@@ -75,6 +80,9 @@ class Counting(Observer):
         if facts in self._paths:
             times = jnp.int64(chunk.count) if running is None else running.sum(dtype=np.int64)
             self._add("turns", self._paths[facts], times)
+        for number, around in enumerate(self.ledger.once.values()):
+            if around is facts:
+                self._put("loaded", number, jnp.zeros(self.chunk.count, bool))
         self._on_section((facts, START), running)
 
     def on_region(
@@ -105,6 +113,8 @@ class Counting(Observer):
         missing, untallied = key in self._left, key in self._untallied
         if not (missing or untallied) or not event.lanes.count:
             return
+        if key in self.ledger.once:
+            event = self._first(key, event)
         observed = self._observed(key, event)
         if missing:
             self._measure(self.ledger.places.index(observed.meter.operation.place), observed)
@@ -112,6 +122,14 @@ class Counting(Observer):
             self._tally(observed)
         if key in self.ledger.shown:
             self._show(self.ledger.shown[key], observed)
+
+    def _first(self, key: Key, event: Event) -> Event:
+        """A load as those groups execute it that have not yet loaded it."""
+        number = list(self.ledger.once).index(key)
+        loaded = self._counted["loaded"][number]
+        running = ~loaded if event.running is None else event.running & ~loaded
+        self._put("loaded", number, loaded | running)
+        return dataclasses.replace(event, running=running)
 
     @functools.cached_property
     def _left(self) -> frozenset[Key]:

@@ -55,7 +55,9 @@ class Counted(NamedTuple):
     side_by_side: dict[Facts, int]
 
 
-def of_sections(root: Node, geometry: Geometry, device: Device, unused: Set[Key] = frozenset()) -> Counted:
+def of_sections(
+    root: Node, geometry: Geometry, device: Device, unused: Set[Key], repeated: Mapping[Key, Value]
+) -> Counted:
     """The instructions of a sub-group in one execution of each section of the body of each call path.
 
     A section is what stands between two marks of which work-items are active, and named by the number of the first;
@@ -65,10 +67,11 @@ def of_sections(root: Node, geometry: Geometry, device: Device, unused: Set[Key]
       root: the kernel.
       geometry: the sizes of the launch.
       device: the modelled device.
-      unused: loads that are not made.
+      unused: loads that are not made, since nobody uses them.
+      repeated: loads that are not made, each with the value that it would give once more.
     """
     found = Counted({(node.facts, START): {} for node in root.nodes()}, {})
-    _Count(geometry, device, unused, *found).kernel(root, _before(root, device, unused))
+    _Count(geometry, device, unused, repeated, *found).kernel(root, _before(root, device, unused))
     return found
 
 
@@ -149,6 +152,7 @@ class _Count:
     geometry: Geometry
     device: Device
     unused: Set[Key]
+    repeated: Mapping[Key, Value]
     counted: dict[Key, Counter]
     side_by_side: dict[Facts, int]
     _sections: dict[Node, int] = dataclasses.field(default_factory=dict)  # each node's, as far as it was walked
@@ -182,7 +186,10 @@ class _Count:
             equal = body.first.setdefault(key, op)
             if equal is not op:
                 self._equal.update(zip(op.results, map(self._same, equal.results), strict=True))
-            if op.name in ops.ACCESSES and (node.facts, number) not in self.unused:
+            before = self.repeated.get((node.facts, number))
+            if before is not None and before is not op.results[0]:
+                self._equal[op.results[0]] = self._same(before)
+            if op.name in ops.ACCESSES and before is None and (node.facts, number) not in self.unused:
                 self._access(op, body, depth, levels)
             words = max((needed.get(v, 0) for v in op.results), default=1)
             if op.name in (ops.LOCAL_ID, ops.GROUP_ID) and words:

@@ -46,6 +46,12 @@ class Ledger:
         return tuple(dict.fromkeys(self.census.place(key) for key in self.census.left))
 
     @functools.cached_property
+    def once(self) -> Mapping[Key, Facts]:
+        """The loads to count that are made once in each execution of a body around them: its call path."""
+        around = self.census.repeated.once
+        return {key: around[key] for key in self.census.left if key in around}
+
+    @functools.cached_property
     def paths(self) -> tuple[Facts, ...]:
         """The call paths of whose bodies the number of executions is missing."""
         return tuple(facts for facts, times in self.census.executions.items() if times is None)

@@ -4,18 +4,21 @@ They stand in one *stretch* of it: between barriers, loops, and branches that ac
 stretch that it stands in, as a compiler writes it out. A load whose address or mask is computed from what loads of its
 stretch give waits for these, and is in a batch of its own with others that wait for as many, one after the other. In a
 loop it waits for the iteration before where that has loaded what it is computed from, as the next element of a list.
+No load passes a store to memory that may be the same for all that the compiler knows: it waits for what is stored.
 """
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Value
-from xeemu.knowledge.access_tree import Meeting, Node, Operation
+from xeemu.knowledge.access_tree import Key, Meeting, Node, Operation
 from xeemu.knowledge.analysis import Facts
 from xeemu.language import collectives
-from xeemu.language.linearity import Allocation
+from xeemu.language.linearity import Allocation, may_be_same
+
+T = TypeVar("T")
 
 
 class LoadBatch(NamedTuple):
@@ -55,12 +58,12 @@ class LoadBatches:
     """Where the operations of a program stand; of a body that was walked several times, those of the first.
 
     Attributes:
-      of: the batch of each operation.
-      awaited: operations after which a barrier comes, and where.
+      of: the batch of each operation, by its key.
+      awaited: operations after which a barrier comes, and where, by their keys.
     """
 
-    of: Mapping[Operation, LoadBatch]
-    awaited: Mapping[Operation, Awaited]
+    of: Mapping[Key, LoadBatch]
+    awaited: Mapping[Key, Awaited]
 
 
 def of_tree(root: Node, in_registers: Set[Allocation]) -> LoadBatches:
@@ -72,39 +75,17 @@ def of_tree(root: Node, in_registers: Set[Allocation]) -> LoadBatches:
     """
     walk = _Walk(in_registers)
     walk.straight(root)
-    return LoadBatches(walk.batches, walk.awaited())
+    return LoadBatches(_by_key(walk.batches), _by_key(walk.awaited()))
+
+
+def _by_key(found: Mapping[Operation, T]) -> Mapping[Key, T]:
+    """What was found of operations, by their keys: of several with one that of the first."""
+    return {operation.key: each for operation, each in reversed([*found.items()])}
 
 
 def waits(step: "Operation | Meeting | Node") -> bool:
     """Whether the sub-groups of a work-group wait for one another at a step."""
     return isinstance(step, Meeting) and step.level == collectives.GROUP
-
-
-@dataclasses.dataclass
-class _Stretch:
-    """How far a body that is no call's was walked.
-
-    Attributes:
-      node: the body.
-      before: barriers, loops and branches so far.
-      barriers: those of them that are barriers.
-      met: the operations so far, each with the barriers before it.
-      around: the stretch that the body stands in; None of the kernel's own.
-      at: barriers of that stretch before it.
-      needs: of loads in a loop, the carries that their addresses are computed from.
-    """
-
-    node: Node
-    before: int = 0
-    barriers: int = 0
-    met: list[tuple[Operation, int]] = dataclasses.field(default_factory=list)
-    around: "_Stretch | None" = None
-    at: int = 0
-    needs: dict[Operation, frozenset[int]] = dataclasses.field(default_factory=dict)
-
-    def meets_after(self, barriers: int) -> bool:
-        """Whether there is a barrier after so many of them; of a loop's body, in the next iteration."""
-        return self.barriers > (0 if self.node.kind == "iteration" else barriers)
 
 
 class _Depth(NamedTuple):
@@ -123,6 +104,35 @@ class _Depth(NamedTuple):
     through_loads: frozenset[int] = frozenset()
 
 
+@dataclasses.dataclass
+class _Stretch:
+    """How far a body that is no call's was walked.
+
+    Attributes:
+      node: the body.
+      before: barriers, loops and branches so far.
+      barriers: those of them that are barriers.
+      met: the operations so far, each with the barriers before it.
+      around: the stretch that the body stands in; None of the kernel's own.
+      at: barriers of that stretch before it.
+      needs: of loads in a loop, the carries that their addresses are computed from.
+      stored: memories to which other pointers may point, each with what the latest store to it waits for.
+    """
+
+    node: Node
+    before: int = 0
+    barriers: int = 0
+    met: list[tuple[Operation, int]] = dataclasses.field(default_factory=list)
+    around: "_Stretch | None" = None
+    at: int = 0
+    needs: dict[Operation, frozenset[int]] = dataclasses.field(default_factory=dict)
+    stored: dict[Allocation, _Depth] = dataclasses.field(default_factory=dict)
+
+    def meets_after(self, barriers: int) -> bool:
+        """Whether there is a barrier after so many of them; of a loop's body, in the next iteration."""
+        return self.barriers > (0 if self.node.kind == "iteration" else barriers)
+
+
 class _Walk:
     """Goes through the bodies of a program in order, each call path once."""
 
@@ -138,7 +148,12 @@ class _Walk:
         self._stretches.append(stretch)
         carried = _carried(node)
         given = {value: _Depth(carries=frozenset((k,))) for k, value in enumerate(carried)}
+        # What an iteration stores where others may load is as a carry for these.
+        changed = dict.fromkeys(o.place.memory for o in node.operations() if o.changes and o.place.memory.may_alias)
+        if node.kind == "iteration":
+            stretch.stored = {m: _Depth(carries=frozenset((k,))) for k, m in enumerate(changed, len(carried))}
         gives = self._body(node, stretch, given)[: len(carried)]
+        gives += stretch.stored.values()
         in_turn = _in_turn(gives)
         for operation, needs in stretch.needs.items():
             if needs & in_turn:
@@ -192,6 +207,13 @@ class _Walk:
         # What is stored is waited for by who stores it; of private memory, also by who loads it.
         place = [*ops.indices(op), *([] if (mask := ops.mask(op)) is None else [mask])]
         at = _computed([*op.operands[:1], *place] if is_private else place, stretch, depths)
+        if operation.changes and memory.may_alias:
+            stretch.stored[memory] = _computed(op.used, stretch, depths)
+        else:
+            stored = [
+                depth for other, depth in stretch.stored.items() if other is not memory and may_be_same(other, memory)
+            ]
+            at = _latest([at, *stored], stretch)
         self.batches[operation] = LoadBatch(stretch.node, stretch.before, at.loads, memory.space == "local")
         stretch.met.append((operation, stretch.barriers))
         stretch.needs[operation] = at.carries
@@ -262,8 +284,13 @@ def _depth(value: Value, depths: Mapping[Value, _Depth]) -> _Depth:
 
 
 def _computed(values: Iterable[Value], stretch: _Stretch, depths: Mapping[Value, _Depth]) -> _Depth:
-    """What waits for some values: of the loads of a stretch, since those of one before have been waited for."""
-    found = [_depth(value, depths) for value in values]
+    """What waits for some values."""
+    return _latest([_depth(value, depths) for value in values], stretch)
+
+
+def _latest(found: Sequence[_Depth], stretch: _Stretch) -> _Depth:
+    """What waits for all that some wait for: of the loads of a stretch, since those of one before have been waited
+    for."""
     return _Depth(
         before=stretch.before,
         loads=max((each.loads for each in found if each.before == stretch.before), default=0),

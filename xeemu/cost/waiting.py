@@ -90,7 +90,7 @@ def of_launch(
         sizes = {figure: share[operation.key] for figure, share in parts.items()}
         load = _load(operation, asked, sites[operation.place], sizes, taken)
         waiting = asked * (_waiting(operation, taken) if operation in awaited else 1.0)
-        batches.setdefault(taken.load_batches.of[operation], []).append(
+        batches.setdefault(taken.load_batches.of[operation.key], []).append(
             load._replace(requests=waiting, missed=_missed(operation, taken, missed))
         )
     rounds: dict[AccessSite, list[_Rounds]] = {}
@@ -167,12 +167,12 @@ def _awaited(loads: Sequence[tuple[Operation, float | None]], taken: Census) -> 
     inner: dict[Awaited, float] = {}
     longest: dict[tuple[Node, int], Awaited] = {}
     for operation, asked in loads:
-        place = taken.load_batches.awaited.get(operation)
+        place = taken.load_batches.awaited.get(operation.key)
         if place is not None and place.inner is not None:
             inner[place] = inner.get(place, 0.0) + (asked or 0.0)
     for place in sorted(inner, key=lambda each: inner[each]):
         longest[place.node, place.barriers] = place
-    here = ((operation, taken.load_batches.awaited.get(operation)) for operation, _ in loads)
+    here = ((operation, taken.load_batches.awaited.get(operation.key)) for operation, _ in loads)
     return {o for o, at in here if at and (at.inner is None or longest[at.node, at.barriers] == at)}
 
 

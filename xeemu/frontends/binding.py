@@ -29,6 +29,7 @@ from xeemu.frontends.lowering.extents import Declared
 from xeemu.frontends.samplers import Sampler
 from xeemu.frontends.texts import Pieces, of_rows
 from xeemu.frontends.tree import SourceLocation, Variable
+from xeemu.frontends.types import Pointer
 from xeemu.language.dialect import Dialect
 from xeemu.language.interface import Bound, Interface, Retrace
 from xeemu.language.kernel import Kernel
@@ -110,6 +111,11 @@ def _required_size(function: Function) -> tuple[int, ...] | None:
     return function.work_group_size[::-1][first:]
 
 
+def _may_alias(parameter: Variable) -> bool:
+    """True of a pointer to what others may point to; constant memory is disjoint from all other (OpenCL C 1.2, 6.5)."""
+    return isinstance(parameter.type, Pointer) and parameter.type.space != "constant" and not parameter.restrict
+
+
 def _function(name: str, place: SourceLocation, call: Callable[..., Any]) -> types.FunctionType:
     """A function that is the file's as far as Python's tracebacks tell, on the line of a place."""
     module = compile("def kernel(wg, *values, **static): return call(wg, values, static)", place.file, "exec")
@@ -157,6 +163,7 @@ class _Binding:
             bind,
             () if self.signature is None or bind is None else self.signature.every,
             tuple(p.name for p in self.function.parameters if p.declared.startswith("reduction<")),
+            tuple(p.name for p in self.function.parameters if _may_alias(p)),
         )
 
     @functools.cached_property

@@ -38,6 +38,7 @@ class Variable:
       place: where it is declared.
       initializer: its first value, or None; read when it is first asked for.
       declared: as the source declares it, where that is not the type and the name.
+      restrict: of a pointer, whether it says that nothing else points to the same.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Variable:
     place: SourceLocation
     read: Callable[[], "Expression | None"] = dataclasses.field(default=lambda: None, repr=False)
     declared: str = ""
+    restrict: bool = False
 
     @functools.cached_property
     def initializer(self) -> "Expression | None":

@@ -79,6 +79,7 @@ class Interface:
       bind: makes the form that is traced of a launch's nd-range, arguments and keywords; None where that is this one.
       every: names of all that may be given by position, `parameters` among them; empty where that is all.
       combined: names of the memories to which the language's runtime adds what work-items give, as `sycl::reduction`.
+      may_alias: names of the parameters behind which the same memory may be, as pointers of C without `restrict`.
     """
 
     name: str
@@ -97,6 +98,7 @@ class Interface:
     bind: "Callable[[Kernel, NDRange, Sequence[Any], Mapping[str, Any]], Bound] | None" = None
     every: tuple[str, ...] = ()
     combined: tuple[str, ...] = ()
+    may_alias: tuple[str, ...] = ()
 
 
 def of_signature(signature: inspect.Signature) -> tuple[tuple[str, ...], dict[str, Any]]:

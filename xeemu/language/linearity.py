@@ -26,6 +26,8 @@ class Allocation:
       shape: elements per dimension (of one work-item, for private memory).
       dtype: the elements' type.
       site: where it comes from.
+      may_alias: whether it may be the same as others of which that holds, for all that a compiler knows, as behind
+        pointers of C without `restrict`.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Allocation:
     shape: tuple[int, ...]
     dtype: Any
     site: Site
+    may_alias: bool = False
 
     @property
     def elements(self) -> int:
@@ -41,6 +44,15 @@ class Allocation:
     @property
     def nbytes(self) -> int:
         return self.elements * self.dtype.itemsize
+
+
+def may_be_same(one: Allocation, other: Allocation) -> bool:
+    """Whether a compiler has to take two memories for one: pointers to different types are to different objects, but
+    that integers may differ in sign, and bytes are of any object (C11, 6.5)."""
+    if one is other or not (one.may_alias and other.may_alias):
+        return one is other
+    sizes, integers = {one.dtype.itemsize, other.dtype.itemsize}, one.dtype.kind in "iu" and other.dtype.kind in "iu"
+    return one.dtype == other.dtype or 1 in sizes or (integers and len(sizes) == 1)
 
 
 @dataclasses.dataclass(eq=False)

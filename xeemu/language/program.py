@@ -164,8 +164,9 @@ def _trace(
     with jax.enable_x64(wide):
         closed = _traced(run, [_widened(a, wide) for a in arguments], kernel, geometry.local_range, raised)
     body = _imported(closed, kernel, definition)
+    aliased = kernel.interface.may_alias if kernel.interface is not None else ()
     memories = tuple(
-        Allocation(name, "global", a.shape, np.dtype(a.dtype), definition) if a.shape else None
+        Allocation(name, "global", a.shape, np.dtype(a.dtype), definition, name in aliased) if a.shape else None
         for a, name in zip(arguments, kernel.parameters, strict=True)
     )
     usage = _checked(body, memories, geometry, definition)

@@ -155,7 +155,7 @@ class Definitions:
             of, error = self._layouts.type(given, cursor, place), None
         except KernelError as refused:
             of, error = Opaque(cursor.type.spelling), refused
-        variable = Variable(cursor.spelling, of, "private", place)
+        variable = Variable(cursor.spelling, of, "private", place, restrict=cursor.type.is_restrict_qualified())
         self._variables[clang.key(cursor)] = variable
         return variable, error
 

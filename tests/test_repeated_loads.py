@@ -1,0 +1,123 @@
+"""Loads of what is in a register already are in no count, and loads wait for stores to what may be the same memory."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+import xeemu as xe
+
+SIZE, GROUPS, STEPS = 32, 4, 8
+N = xe.NDRange(SIZE * GROUPS, SIZE)
+X = jax.ShapeDtypeStruct((STEPS * SIZE * GROUPS,), np.dtype(np.float32))
+OUT = jax.ShapeDtypeStruct((SIZE * GROUPS,), np.dtype(np.float32))
+
+HEAD = "kernel void k(global float *{0}x, global float *{0}y, global {1} *{0}z) {{ int i = get_global_id(0); "
+
+
+def loads(source, *, restrict="", other="float"):
+    """Loads of `x` and of `y` that a sub-group makes, in the mean."""
+    kernel = xe.load(HEAD.format(restrict, other) + source + "}")["k"]
+    z = jax.ShapeDtypeStruct(OUT.shape, {"float": np.float32, "int": np.int32, "char": np.int8}[other])
+    report = xe.estimate(kernel, N, device="h200")(X, OUT, z)
+    made = [[s.requests for s in report.sites if (s.memory, s.op) == (name, "load")] for name in "xy"]
+    return [sum(each) / GROUPS for each in made]
+
+
+CASES = [
+    ("y[i] = x[i] * x[i];", [1, 0]),
+    ("y[i] = x[i + 1]; z[i] = x[1 + i];", [2, 0]),  # y may be x
+    ("y[i] = x[i]; y[i] += 1;", [1, 0]),  # what was stored
+    ("y[i] = x[i]; y[i + 1] = x[i]; z[i] = y[i];", [2, 0]),  # another element of y
+    ("y[i] = x[i]; y[2 * i] = 1; z[i] = y[i];", [1, 1]),  # it may be the same
+    ("if (i < 70) { y[i] = x[i]; z[i] = x[0]; } if (i < 50) z[i] = y[i];", [2 * 3 / 4, 2 / 4]),  # z may be y
+    ("float a = 0; if (i < 70) a = x[i]; if (i < 50) a += x[i]; y[i] = a;", [3 / 4 + 2 / 4, 0]),  # other lanes
+    ("float a = 0; if (i < 70) { a = x[i]; if (a > 0) a += x[i] * a; } y[i] = a;", [3 / 4, 0]),
+    ("y[i] = x[i]; barrier(CLK_GLOBAL_MEM_FENCE); z[i] = y[i] + x[i];", [2, 1]),
+    ("float a = 0; for (int k = 0; k < 8; k++) a += x[i] * x[i + k]; y[i] = a;", [9, 0]),
+    ("for (int k = 0; k < 8; k++) y[i] += x[i + 128 * k];", [8, 1]),
+    ("y[i] = 0; for (int k = 0; k < 8; k++) y[i] += x[i + 128 * k];", [8, 0]),
+    ("for (int k = 0; k < 8; k++) { y[i] += x[i + 128 * k]; z[i] = k; }", [8, 8]),  # z may be y
+    ("for (int k = 0; k < 8; k++) { y[i] += x[i]; y[k] = 0; }", [8, 8]),
+]
+
+
+@pytest.mark.parametrize(("source", "expected"), CASES)
+def test_loads_of_pointers(source, expected):
+    assert loads(source) == expected
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("source", "expected"), CASES)
+def test_a_run_leaves_out_the_same_loads(source, expected):
+    """Of the same places, which are data: those of `x`, `y` and `z` are known to the run alone."""
+    kernel = xe.load(HEAD.format("", "float").replace("y,", "y, constant int *at,") + "i = at[i]; " + source + "}")["k"]
+    x, out = (np.zeros(s.shape, s.dtype) for s in (X, OUT))
+    at = np.arange(SIZE * GROUPS, dtype=np.int32)
+    _, report = xe.profile(kernel, N, device="h200")(x, out, at, out)
+    assert not any(site.closed_form for site in report.sites if site.memory in "xy")
+    made = [[s.requests for s in report.sites if (s.memory, s.op) == (name, "load")] for name in "xy"]
+    assert [sum(each) / GROUPS for each in made] == expected
+
+
+def test_a_run_counts_what_a_loop_loads_once():
+    """By each group that has an iteration, of so many as data say, one inside the other."""
+    source = """kernel void k(global float *x, global int *n, global int *at, global float *y) {
+        int i = get_global_id(0); float a = 0;
+        for (int k = 0; k < n[get_group_id(0)]; k++) a += x[at[i]] * x[i + k];
+        for (int k = 0; k < n[get_group_id(0)]; k++) for (int j = 0; j < n[1]; j++) a += x[i + j] * at[i + k];
+        y[i] = a; }"""
+    n, at = np.array([0, 3, 5, 2], np.int32), np.arange(SIZE * GROUPS + 2, dtype=np.int32)
+    x, y = (np.zeros(shape, np.float32) for shape in (X.shape, OUT.shape))
+    _, report = xe.profile(xe.load(source)["k"], N, device="h200")(x, n, at, y)
+    requests = {(s.memory, s.line): s.requests for s in report.sites if s.op == "load"}
+    assert requests == {("n", 3): 4, ("at", 3): 3, ("x", 3): 3 + 10, ("n", 4): 3, ("at", 4): 10, ("x", 4): 3 * 10}
+
+
+@pytest.mark.parametrize(("restrict", "other"), [("restrict ", "float"), ("", "int")])
+def test_pointers_to_other_memory(restrict, other):
+    """`restrict` tells, and other types do."""
+    source = "for (int k = 0; k < 8; k++) { y[i] += x[i + 128 * k]; z[i] = k; }"
+    assert loads(source, restrict=restrict, other=other) == [8, 1]
+    assert loads(source, other="char") == [8, 8]  # bytes are of anything
+
+
+def test_constant_memory_is_no_other():
+    head = HEAD.format("", "float").replace("global float *x", "constant float *x")
+    kernel = xe.load(head + "y[i] = x[i]; z[i] = x[i]; }")["k"]
+    report = xe.estimate(kernel, N, device="h200")(X, OUT, OUT)
+    assert [s.requests for s in report.sites if s.memory == "x"] == [GROUPS]
+
+
+@xe.kernel(sub_group_size=32)
+def of_values(wg, x, out, *, nested):
+    """Loads of a place that no loop changes."""
+    i = wg.global_id()
+
+    def inner(k, total):
+        return total + x[i] * x[i + (k + 1) * SIZE * GROUPS]
+
+    def outer(_, total):
+        return lax.fori_loop(0, STEPS - 1, inner, total)
+
+    zeros = jnp.zeros(wg.size, jnp.float32)
+    return out.at[i].set(lax.fori_loop(0, 3, outer, zeros) if nested else outer(0, zeros))
+
+
+def test_a_place_that_no_loop_changes_is_loaded_once():
+    for nested, times in ((False, 1), (True, 3)):
+        report = xe.estimate(of_values, N, device="h200")(X, OUT, nested=nested)
+        assert sum(s.requests for s in report.sites if s.memory == "x") == GROUPS * (1 + times * (STEPS - 1))
+
+
+def test_a_load_waits_for_what_is_stored_where_it_may_load():
+    """Iterations that may not pass one another have their loads under way one at a time, others four."""
+    source = "for (int k = 0; k < 64; k++) y[i] += x[i + 128 * k];"
+    x = jax.ShapeDtypeStruct((64 * SIZE * GROUPS,), np.dtype(np.float32))
+    latencies = []
+    for restrict in ("", "restrict "):
+        kernel = xe.load(HEAD.format(restrict, "float") + source + "}")["k"]
+        report = xe.estimate(kernel, N, device="h200")(x, OUT, OUT)
+        latencies.append(next(term.work for term in report.terms if term.resource == "latency"))
+    assert 3 < latencies[0] / latencies[1] < 4
