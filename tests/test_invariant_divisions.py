@@ -118,3 +118,12 @@ def test_elements_found_by_division(turns, width):
     arguments, nd_range = (table, np.int32(width), np.zeros(MANY, np.int32)), xe.NDRange(MANY, 64)
     found = np.asarray(xe.launch(looking_up, nd_range)(*arguments, turns=turns))
     np.testing.assert_array_equal(found, looked_up(table, width, turns))
+
+
+def test_places_that_many_look_up_are_computed_before():
+    """In the only loop of the program, where they are many enough."""
+    arguments, static = (np.zeros(9, np.int32), np.int32(9), np.zeros(MANY, np.int32)), {"turns": 0}
+    text = jax.jit(prepared(looking_up, xe.NDRange(MANY, 64), arguments, static).emit).lower(*arguments).as_text()
+    assert text.count("stablehlo.while") == 2
+    few = prepared(looking_up, xe.NDRange(64, 64), arguments, static).emit
+    assert "stablehlo.while" not in jax.jit(few).lower(*arguments).as_text()

@@ -142,7 +142,7 @@ class Loaded:
 
 
 def _gather(plan: Gather, at: Touched, sharing: Sharing | None) -> jax.Array:
-    index, inside = at.address.find()
+    index, inside = (at.address.settled() if plan.settled else at.address).find()
     place, data = own(places(at.buffer, index, at.where, at.chunk), sharing), at.buffer.data.reshape(-1)
     if plan.run > 1:
         return _runs(data, place[:, :: plan.run], plan.run)

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from xeemu.emission import fusion_barriers
 from xeemu.emission.buffers import Buffer
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.values import Emitted, materialise
@@ -131,6 +132,14 @@ class Located:
     def found(self) -> "Located":
         """The same, found once for several who ask."""
         return self.at(*self.find())
+
+    def settled(self) -> "Located":
+        """The same, computed before anything uses it: XLA's gathers compute places element by element."""
+        index, inside = self.find()
+        if inside is None:
+            return self.at(fusion_barriers.settled(index), None)
+        found = fusion_barriers.settled(jnp.where(inside, index, index.dtype.type(-1)))
+        return self.at(jnp.maximum(found, found.dtype.type(0)), found >= found.dtype.type(0))
 
     def trusted(self) -> "Located":
         """The same where somebody has looked and found it to be within bounds."""

@@ -49,10 +49,12 @@ class Gather:
     Attributes:
       run: how many elements at a time are known to follow each other.
       missing: what elements out of bounds read as.
+      settled: whether the places are computed before, for themselves.
     """
 
     run: int
     missing: np.ndarray
+    settled: bool = False
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -206,6 +206,7 @@ class _Planner:
             periodic_gathers.of_body(facts) if alone else {},
             iteration or iterations.ALONE,
             loaded,
+            not (self.observation.watched or (iteration is not None and iteration.at_once)),
         )
         assignment = self._assignment(facts, taken, iteration is not None and iteration.at_once)
         return self._planned(memory, assignment, range(len(facts.body.ops)), overwritten)

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from xeemu.ir import ops
 from xeemu.ir.program import Value
 from xeemu.knowledge.analysis import Facts, Known
-from xeemu.planning import access_plans, hazards, iterations
-from xeemu.planning.access_plans import Atomic, Empty, InOrder, Load, ScatteredUpdate, Store
+from xeemu.planning import access_plans, hazards, invariant_divisions, iterations
+from xeemu.planning.access_plans import Atomic, Empty, Gather, InOrder, Load, ScatteredUpdate, Store
 from xeemu.planning.chunk import Chunk
 from xeemu.planning.hazards import Hazards
 from xeemu.planning.iterations import Iteration
@@ -96,6 +96,7 @@ class MemoryOperations:
       remainders: by number the loads by one index that is a remainder (see `periodic_gathers`).
       iteration: the one of a loop's block that it is.
       loaded: the numbers of loads of which a window holds what all iterations of a block load.
+      settles: whether what loads look up may be computed before.
     """
 
     facts: Facts
@@ -107,6 +108,7 @@ class MemoryOperations:
     remainders: Mapping[int, Remainder] = dataclasses.field(default_factory=dict)
     iteration: Iteration = iterations.ALONE
     loaded: Collection[int] = ()
+    settles: bool = False
 
     def access(self, number: int, overwritten: Collection[Value] = ()) -> LoadPlan | UpdatePlan:
         """How an access is carried out, by its number; `overwritten` are the memories that an update overwrites."""
@@ -133,7 +135,15 @@ class MemoryOperations:
         gathered = number in self.hazards.gathered or number in iteration.gathered or doubted
         missing, in_line = None if other is None else other.array, number in iteration.in_line
         neighbour, remainder = self.neighbours.get(number), self.remainders.get(number)
-        return access_plans.of_load(reference, self.chunk, missing, gathered, in_line, neighbour, remainder)
+        plan = access_plans.of_load(reference, self.chunk, missing, gathered, in_line, neighbour, remainder)
+        if not isinstance(plan, Gather):
+            return plan
+        return dataclasses.replace(plan, settled=self._settles and invariant_divisions.is_found(op, self.facts))
+
+    @property
+    def _settles(self) -> bool:
+        """Whether places that are found by division are computed before they are looked up."""
+        return self.settles and self.chunk.many and self.chunk.target.divides_slowly
 
     def _update(self, number: int, reference: Reference) -> Update:
         op, iteration = self.facts.body.ops[number], self.iteration
