@@ -1,5 +1,6 @@
 """Private arrays of OpenCL C that are accessed at known elements alone are in registers, all others in a memory."""
 
+import jax
 import numpy as np
 import pytest
 
@@ -225,3 +226,21 @@ def test_a_loop_over_an_array_costs_what_it_does_written_out():
     )
     assert [site.memory for site in plain.sites] == ["a", "o"]
     assert plain.time_s == asked.time_s
+
+
+@pytest.mark.parametrize(("steps", "in_memory"), [(8, False), (64, False), (65, True)])
+def test_arrays_that_short_loops_go_through_are_in_registers(steps, in_memory):
+    """Of a function that gets a pointer to them, where compilers write the loops out; data keep an array in memory."""
+    source = f"""
+    void filled(float *own, global float *x) {{ for (int k = 0; k < {steps}; k++) own[k] = x[128 * k]; }}
+    kernel void k(global float *x, global const int *at, global float *y) {{
+        int i = get_global_id(0); float own[{steps}], total = 0;
+        filled(own, x + i);
+        for (int k = 0; k < {steps}; k++) total += own[{steps - 1} - k] * k;
+        y[i] = total; }}
+    """
+    of = {False: source, True: source.replace("* k;", "* own[at[k] & 3];")}
+    floats, ints = (jax.ShapeDtypeStruct((128 * steps,), np.dtype(dtype)) for dtype in ("float32", "int32"))
+    for by_data, text in of.items():
+        report = xe.estimate(xe.load(text)["k"], xe.NDRange(128, 32), device="h200")(floats, ints, floats)
+        assert any(site.space == "private" for site in report.sites) == (in_memory or by_data)

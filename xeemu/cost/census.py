@@ -10,7 +10,18 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from xeemu.cost import amounts, instructions, liveness, load_batches, repeated_loads, requests, tallies
+from xeemu.cost import (
+    amounts,
+    first_iterations,
+    instructions,
+    liveness,
+    load_batches,
+    repeated_loads,
+    requests,
+    tallies,
+    unrolling,
+    vectors,
+)
 from xeemu.cost.costs import FIGURES, Meter
 from xeemu.cost.counter import Count, Counter, Issued, all_active, has_geometry
 from xeemu.cost.load_batches import LoadBatches
@@ -20,7 +31,7 @@ from xeemu.devices.device import Device
 from xeemu.knowledge.access_tree import AccessSite, AccessTree, Key, Node, Operation
 from xeemu.knowledge.analysis import Facts
 from xeemu.knowledge.budget import Budget
-from xeemu.knowledge.expressions import Expression
+from xeemu.knowledge.expressions import Axis, Expression
 from xeemu.knowledge.periodicity import Box
 from xeemu.language import source
 from xeemu.language.geometry import Geometry
@@ -39,7 +50,8 @@ class Census:
     Attributes:
       tree: the program.
       device: the modelled device.
-      in_registers: private memories that are only indexed by constants, so that they need no memory.
+      in_registers: private memories that are only indexed by constants, also to a compiler that has written out loops,
+        so that they need no memory.
       operations: the other memory operations, by their key, without loads that no compiler issues: those that nobody
         uses and those that are repeated; several of a loop that was walked iteration by iteration.
       repeated: these; what a run counts obeys it too.
@@ -154,7 +166,7 @@ def take(tree: AccessTree, device: Device, blank: bool = False) -> Census:
       device: the modelled device.
       blank: whether to leave everything to be counted as the kernel runs.
     """
-    in_registers = _in_registers(tree)
+    in_registers = _in_registers(tree, device)
     unused = liveness.unused_loads(tree)
     repeated = repeated_loads.of_tree(tree, unused)
     by_key = _by_key(tree, in_registers, unused, repeated)
@@ -171,7 +183,12 @@ def take(tree: AccessTree, device: Device, blank: bool = False) -> Census:
     further = _with_others(tree.root, unused.union(repeated.never))
     counts |= {key: _without_request(count, by_key[key][0], device) for key in further if (count := counts[key])}
     sections, side_by_side = instructions.of_sections(
-        tree.root, tree.geometry, device, unused | further, repeated.never
+        tree.root,
+        tree.geometry,
+        device,
+        unused | further,
+        repeated.never,
+        {operation.key for operation in tree.root.operations() if operation.place.memory in in_registers},
     )
     divergent = {key: parts for key in sections if (parts := _divergent(by_facts[key[0]], key[1]))}
     active = {
@@ -205,10 +222,20 @@ def count_in(operation: Operation, boxes: Sequence[Box], taken: Census) -> Count
     return counter.count([dataclasses.replace(operation, node=part)], taken.vectors[operation.key])
 
 
-def _in_registers(tree: AccessTree) -> frozenset[Allocation]:
+def _in_registers(tree: AccessTree, device: Device) -> frozenset[Allocation]:
     private = [o for o in tree.root.operations() if o.place.memory.space == "private"]
-    computed = {o.place.memory for o in private if not all(component.constant for component in o.index)}
+    computed = {o.place.memory for o in private if not _is_fixed(o, tree, device)}
     return frozenset(o.place.memory for o in private) - computed
+
+
+def _is_fixed(operation: Operation, tree: AccessTree, device: Device) -> bool:
+    """True of an access at the same elements by all work-items, which are known where loops are written out."""
+    index, node = operation.linear_index, operation.node
+    counters = set[Axis]()
+    while node.parent is not None:
+        counters |= first_iterations.counters(node) if unrolling.is_written_out(node, device) else set()
+        node = node.parent
+    return index.known and index.axes <= counters and vectors.is_shared(index, len(tree.geometry.local_range))
 
 
 def _with_others(root: Node, unused: frozenset[Key]) -> frozenset[Key]:

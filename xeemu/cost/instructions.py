@@ -56,7 +56,12 @@ class Counted(NamedTuple):
 
 
 def of_sections(
-    root: Node, geometry: Geometry, device: Device, unused: Set[Key], repeated: Mapping[Key, Value]
+    root: Node,
+    geometry: Geometry,
+    device: Device,
+    unused: Set[Key],
+    repeated: Mapping[Key, Value],
+    in_registers: Set[Key],
 ) -> Counted:
     """The instructions of a sub-group in one execution of each section of the body of each call path.
 
@@ -69,9 +74,12 @@ def of_sections(
       device: the modelled device.
       unused: loads that are not made, since nobody uses them.
       repeated: loads that are not made, each with the value that it would give once more.
+      in_registers: accesses to private memories that need no memory, and so no address.
     """
     found = Counted({(node.facts, START): {} for node in root.nodes()}, {})
-    _Count(geometry, device, unused, repeated, *found).kernel(root, _before(root, device, unused))
+    _Count(geometry, device, unused, repeated, in_registers | repeated.keys() | unused, *found).kernel(
+        root, _before(root, device, unused)
+    )
     return found
 
 
@@ -153,6 +161,7 @@ class _Count:
     device: Device
     unused: Set[Key]
     repeated: Mapping[Key, Value]
+    without_address: Set[Key]
     counted: dict[Key, Counter]
     side_by_side: dict[Facts, int]
     _sections: dict[Node, int] = dataclasses.field(default_factory=dict)  # each node's, as far as it was walked
@@ -189,7 +198,7 @@ class _Count:
             before = self.repeated.get((node.facts, number))
             if before is not None and before is not op.results[0]:
                 self._equal[op.results[0]] = self._same(before)
-            if op.name in ops.ACCESSES and before is None and (node.facts, number) not in self.unused:
+            if op.name in ops.ACCESSES and (node.facts, number) not in self.without_address:
                 self._access(op, body, depth, levels)
             words = max((needed.get(v, 0) for v in op.results), default=1)
             if op.name in (ops.LOCAL_ID, ops.GROUP_ID) and words:

@@ -20,6 +20,11 @@ from xeemu.knowledge.access_tree import Meeting, Node
 UNROLLED = 4
 """Iterations side by side, and loads that are under way at a time, where the device has no figures."""
 
+WRITTEN_OUT = 64
+"""Iterations of a loop that is straight code in the end, at most, where the device has no figure: LLVM's threshold is
+300 instructions (LoopUnrollPass), of which one with an access takes some five. On an H100 arrays are in registers that
+loops of 8 iterations go through, and in memory those of 126 (`scripts/yardstick/times-h100.csv`, fft and sweep)."""
+
 _COMPARISONS = ("lt", "le", "gt", "ge", "ne")
 _STEPS = ("add", "sub")
 _FOLDED = (*_STEPS, "mul", "shift_left")
@@ -34,6 +39,12 @@ def may_be(loop: Node, device: Device) -> bool:
     if device.longest_unrolled_loop is None:
         return loop.counted or _is_stepped(loop)
     return loop.counted and iterations(loop) <= device.longest_unrolled_loop
+
+
+def is_written_out(loop: Node, device: Device) -> bool:
+    """True of a loop, by its body, of which compilers make straight code, so that its counters are constants."""
+    most = WRITTEN_OUT if device.longest_unrolled_loop is None else device.longest_unrolled_loop
+    return loop.counted and iterations(loop) <= most
 
 
 def side_by_side(instructions: float, device: Device) -> int:
