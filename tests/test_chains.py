@@ -54,8 +54,8 @@ def test_an_iteration_waits_for_the_longest_path_that_comes_round(step, carries,
 
 def test_doubles_and_special_functions_are_waited_for_longer():
     assert waited(lambda a: (horner(a),), 1, jnp.float64) >= 6 * DEVICE.fp64_latency_cycles
-    sine = waited(lambda a: (jnp.sin(a),), 1)
-    assert DEVICE.special_latency_cycles <= sine <= DEVICE.special_latency_cycles + ONE
+    least = DEVICE.special_latency_cycles + 11 * ONE  # of 28 instructions of a sine 12 wait for one another
+    assert least <= waited(lambda a: (jnp.sin(a),), 1) <= least + ONE
 
 
 def test_iterations_with_a_branch_are_not_mixed():

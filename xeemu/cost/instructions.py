@@ -219,7 +219,8 @@ class _Count:
     def _op(self, op: Op, equal: Op, body: _Body, level: int, words: int) -> None:
         """Counts an operation of which so many words are needed; of one that is nothing, what waits for it."""
         found = body.instructions(op, words, level > 0, self.geometry, self.device) if words else {}
-        length = chains.length_of(found, self.device) / operations.independent(op, self.geometry)
+        waiting = operations.in_turn(op, found, self.device)
+        length = chains.length_of(waiting, self.device) / operations.independent(op, self.geometry)
         outer = _outer(body.node, level)
         if outer is not body.node:
             self._add(outer, found, length)

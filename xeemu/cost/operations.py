@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from xeemu.cost import algorithms, contraction, demanded_words
 from xeemu.devices.device import Device
@@ -55,7 +56,28 @@ def is_counted(op: Op) -> bool:
 def branches(op: Op, device: Device) -> bool:
     """Whether a compiler puts a branch into what it makes of an operation."""
     of_floats = bool(op.results) and jnp.issubdtype(op.results[0].dtype, jnp.floating)
-    return of_floats and op.name in (device.branching_functions or ())
+    return of_floats and _function(op) in (device.branching_functions or ())
+
+
+def in_turn(op: Op, found: Mapping[str, float], device: Device) -> Mapping[str, float]:
+    """Those of an operation's instructions that wait for one another."""
+    number, waiting = _of_function(op, device)
+    if not {"special", "f32"} <= found.keys() or number == waiting:
+        return found
+    return {**found, "f32": found["f32"] * (waiting - 1) / (number - 1)}
+
+
+def _of_function(op: Op, device: Device) -> tuple[int, int]:
+    """The instructions of a function of fp32, and how many of them wait for one another."""
+    found = {name: numbers for name, *numbers in device.function_instructions or ()}
+    number, waiting = found.get(_function(op), (1, 1))
+    return number, waiting
+
+
+def _function(op: Op) -> str:
+    """The name of a function in a device's figures: an approximation where its caller asks for no more."""
+    approximate = op.attributes.get("accuracy") is lax.AccuracyMode.DEFAULT
+    return f"native_{op.name}" if approximate else op.name
 
 
 def of_op(
@@ -135,7 +157,7 @@ def _arithmetic(op: Op, facts: Facts, elements: int, words: int, device: Device)
         free = (known is not None and known.form is not None) or (not floating and np.dtype(dtype).kind in "iu")
         return {} if free else {"i32": float(elements)}
     if ops.of(op).special or (name == "div" and floating):
-        around = _REFINING if operand == np.float64 else dict(device.function_instructions or ()).get(name, 1) - 1
+        around = _REFINING if operand == np.float64 else _of_function(op, device)[0] - 1
         return {"special": float(elements), _FLOATS.get(operand.name, "f32"): float(elements * around)}
     powers = contraction.multiplications(op)
     if floating:

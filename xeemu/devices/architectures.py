@@ -299,8 +299,15 @@ ARCHITECTURES: dict[str, tuple[Source, ...]] = {
         *figures(
             "H",
             "listings of sm_90 code by CUDA 13.0, what is always executed; exp as __expf, the least",
-            function_instructions=(("rsqrt", 4), ("exp2", 4), ("exp", 5), ("sqrt", 9), ("div", 10)),
-            branching_functions=("div", "sqrt"),
+            function_instructions=(
+                *(("rsqrt", 4, 4), ("exp2", 4, 4), ("exp", 5, 5), ("sqrt", 9, 9), ("div", 10, 10), ("tanh", 17, 8)),
+                *(("cbrt", 16, 12), ("cosh", 16, 12), ("sinh", 25, 14), ("atan", 19, 15), ("asin", 25, 18)),
+                *(("acos", 26, 19), ("sin", 28, 12), ("cos", 29, 12), ("tan", 25, 14), ("log", 28, 19)),
+                *(("log1p", 33, 19), ("expm1", 29, 16), ("erf", 30, 12)),
+                *(("native_sin", 2, 2), ("native_cos", 2, 2), ("native_tan", 8, 6)),
+                *(("native_sqrt", 4, 4), ("native_exp", 5, 5), ("native_log", 5, 5)),
+            ),
+            branching_functions=("div", "sqrt", "cos", "sin", "tan"),
         ),
         *figures(*H200, tag_bank_masks=(0x7AB5, 0xD5DA)),
         *figures(

@@ -115,7 +115,8 @@ class Device:
       argument_instructions: to load an argument that the kernel uses; `None`: instructions take them where they are.
       unrolled_loops: of how many instructions at most the iterations of a loop are of which its compiler carries out
         how many side by side; `None`: of all loops that it unrolls four.
-      function_instructions: of its compiler for a function of fp32, by the operation; `None`, or another: one.
+      function_instructions: of its compiler for a function of fp32, and how many of them wait for one another, by the
+        operation; `native_` before one of which an approximation will do; `None`, or another: one.
       branching_functions: of these, those with a branch, across which no iterations of a loop are mixed.
       longest_unrolled_loop: most iterations of a counted loop that its compiler unrolls; `None`: any number.
       alu_latency_cycles: of an arithmetic instruction whose result the next one uses.
@@ -227,7 +228,7 @@ class Device:
     argument_instructions: int | None = None
     longest_unrolled_loop: int | None = None
     unrolled_loops: tuple[tuple[int, int], ...] | None = None
-    function_instructions: tuple[tuple[str, int], ...] | None = None
+    function_instructions: tuple[tuple[str, int, int], ...] | None = None
     branching_functions: tuple[str, ...] | None = None
     alu_latency_cycles: float | None = None
     fp64_latency_cycles: float | None = None

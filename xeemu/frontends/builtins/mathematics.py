@@ -1,5 +1,6 @@
 """Mathematics: OpenCL C's mathematical functions by name."""
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -110,21 +111,27 @@ _EXACT: Mapping[str, tuple[Known, Traced]] = {
 
 _RECIPROCAL = in_own(lambda x: 1 / x, composite(lambda x: 1 / x))
 
-# What `native_` and `half_` functions are: XLA's, as good as they are.
+
+def _approximate(function: Traced) -> Traced:
+    """A function of XLA, as good as it is: who models a device sees that no better one is asked for."""
+    return functools.partial(function, accuracy=lax.AccuracyMode.DEFAULT)
+
+
+# What `native_` and `half_` functions are.
 _NATIVE: Mapping[str, Traced] = {
-    "cos": lax.cos,
+    "cos": _approximate(lax.cos),
     "divide": lax.div,
-    "exp": lax.exp,
-    "exp10": composite(lambda x: lax.exp(x * math.log(10))),
+    "exp": _approximate(lax.exp),
+    "exp10": composite(lambda x: _approximate(lax.exp)(x * math.log(10))),
     "exp2": lax.exp2,
-    "log": lax.log,
-    "log10": _times(lax.log, 1 / math.log(10)),
-    "log2": _times(lax.log, 1 / math.log(2)),
+    "log": _approximate(lax.log),
+    "log10": _times(_approximate(lax.log), 1 / math.log(10)),
+    "log2": _times(_approximate(lax.log), 1 / math.log(2)),
     "powr": lax.pow,
     "rsqrt": lax.rsqrt,
-    "sin": lax.sin,
-    "sqrt": lax.sqrt,
-    "tan": lax.tan,
+    "sin": _approximate(lax.sin),
+    "sqrt": _approximate(lax.sqrt),
+    "tan": _approximate(lax.tan),
 }
 
 FUNCTIONS: Mapping[str, Elemental] = {
