@@ -154,3 +154,39 @@ def test_accesses_out_of_bounds_touch_nothing(start):
     report = xe.estimate(beyond, xe.NDRange(GROUPS * SIZE, SIZE))(words(100), words(GROUPS * SIZE), start=start)
     assert isinstance(report.time_s, float)
     assert report.time_s > 0
+
+
+WAYS = {
+    "side by side": lambda g, lane: 32 * g + lane,
+    "parts of granules": lambda g, lane: 3 * (32 * g + lane),
+    "a granule on": lambda g, lane: 8 * g + lane,
+    "a part of one on": lambda g, lane: 5 * g + lane,
+    "the same": lambda g, lane: lane,
+    "backwards": lambda g, lane: 32 * (GROUPS - 1 - g) + 2 * lane,
+    "in turns": lambda g, lane: 32 * (g % 3) + lane,
+    "lanes apart": lambda g, lane: g * (lane + 1),
+}
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("way", WAYS)
+def test_what_groups_add_to_neighbours_is_what_all_of_them_touch(way, masked):
+    groups, lanes = np.arange(GROUPS)[:, None], np.arange(SIZE)[None]
+
+    @xe.kernel(sub_group_size=32)
+    def neighbours(wg, x, y):
+        g, lane = wg.group_id(), wg.local_id()
+        where = lane < g if masked else lane < 24
+        return y.at[wg.global_id()].set(x.load(WAYS[way](g, lane), where=where, other=0))
+
+    places = np.broadcast_to(WAYS[way](groups, lanes), (GROUPS, SIZE))
+    arguments = (words(int(places.max()) + 1), words(GROUPS * SIZE))
+    ready = launches.prepared(neighbours, xe.NDRange(GROUPS * SIZE, SIZE), arguments, {})
+    taken = launches.taken(ready, arguments)
+    first = [o for os in taken.operations.values() for o in os if o.place.memory.name == "x"]
+    for number in (1, 5, GROUPS):
+        here = slice((GROUPS - number) // 2, (GROUPS - number) // 2 + number)
+        touched = np.broadcast_to((lanes < groups) if masked else lanes < 24, places.shape)[here]
+        granules = 32 * len(np.unique(places[here][touched] // 8))
+        span = 4 * (int(places[here].max()) - int(places[here].min()) + 1)
+        assert footprint.of_consecutive(first, taken, number, 32) == min(granules, span) / number

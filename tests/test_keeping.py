@@ -27,6 +27,9 @@ CACHES = [
     costing._census,
     costing._counted,
     costing._report_again,
+    footprint._added,
+    footprint._at_once,
+    footprint._of_touched,
     footprint._touched,
 ]
 

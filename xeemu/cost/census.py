@@ -6,7 +6,8 @@ for all of them. All other accesses are counted as the kernel runs (`counting`);
 
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -41,6 +42,15 @@ from xeemu.language.source import Site
 _PAIR_BYTES = 8
 
 
+class Share(NamedTuple):
+    """Which share an operation has of the figures of its place: as it counts, or as much as all others."""
+
+    requests: float = 1.0
+    sectors: float = 1.0
+    passes: float = 1.0
+    l1_passes: float = 1.0
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Census:
     """What is known before a run.
@@ -66,6 +76,8 @@ class Census:
       active: for each of these how often a sub-group executes it with a lane that is active; None where that depends
         on data.
       lanes: for each of these the lanes that are active in those executions; None where that depends on data.
+      shares: the memory operations of the program, those of a place together, each with its `Share`.
+      load_batches: which loads are under way together.
       tallies: for each global memory with atomic updates of moderate size, the lanes that update each element.
       untallied: updates that are missing there.
     """
@@ -84,6 +96,8 @@ class Census:
     regions: Mapping[Key, Key]
     active: Mapping[Key, int | None]
     lanes: Mapping[Key, int | None]
+    shares: Sequence[tuple[Operation, Share]]
+    load_batches: LoadBatches
     tallies: Mapping[Allocation, np.ndarray]
     untallied: frozenset[Key]
 
@@ -95,11 +109,6 @@ class Census:
     def places(self) -> tuple[AccessSite, ...]:
         """The memory operations of the source."""
         return tuple(dict.fromkeys(self.place(key) for key in self.operations))
-
-    @functools.cached_property
-    def load_batches(self) -> LoadBatches:
-        """Which loads are under way together."""
-        return load_batches.of_tree(self.tree.root, self.in_registers)
 
     @functools.cached_property
     def meeting(self) -> Mapping[Key, int]:
@@ -210,6 +219,8 @@ def take(tree: AccessTree, device: Device, blank: bool = False) -> Census:
         regions={key: parts[0][1] for key, parts in divergent.items()},
         active={key: found and found.sub_groups for key, found in active.items()},
         lanes={key: found and found.lanes for key, found in active.items()},
+        shares=tuple(_shares(by_key, counts)),
+        load_batches=load_batches.of_tree(tree.root, in_registers),
         tallies=tallied,
         untallied=untallied,
     )
@@ -282,6 +293,25 @@ def _by_facts(tree: AccessTree) -> dict[Facts, list[Node]]:
     for node in tree.root.nodes():
         found.setdefault(node.facts, []).append(node)
     return found
+
+
+def _shares(
+    operations: Mapping[Key, Sequence[Operation]], counts: Mapping[Key, Count | None]
+) -> Iterator[tuple[Operation, Share]]:
+    by_place: dict[AccessSite, list[Key]] = {}
+    for key, (operation, *_) in operations.items():
+        by_place.setdefault(operation.place, []).append(key)
+    for keys in by_place.values():
+        found = [counts[key] for key in keys]
+        parts = [Share()] if len(keys) == 1 else map(Share, *(_parts(found, figure) for figure in Share._fields))
+        yield from zip((operations[key][0] for key in keys), parts, strict=True)
+
+
+def _parts(counts: Sequence[Count | None], figure: str) -> list[float]:
+    """The share of each of some counts in a figure of all."""
+    known = [count.named(figure) for count in counts if count is not None]
+    total = sum(known)
+    return [n / total for n in known] if len(known) == len(counts) and total else [1 / len(counts)] * len(counts)
 
 
 def _divergent(nodes: Sequence[Node], section: int) -> list[tuple[Node, Key, Expression]]:

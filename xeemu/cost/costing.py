@@ -13,6 +13,7 @@ from xeemu.cost import census, counting, registers, sampling
 from xeemu.cost.census import Census
 from xeemu.cost.counting import Counting
 from xeemu.cost.ledger import Ledger, condensed, subtractable, tallied
+from xeemu.cost.registers import Registers
 from xeemu.cost.report import Report
 from xeemu.cost.tabulation import tabulate
 from xeemu.devices.device import Device
@@ -132,10 +133,11 @@ def _census(prepared: Prepared, device: Device, scalars: tuple[Hashable, ...]) -
 
 @functools.lru_cache(maxsize=MOST_WATCHED)
 def _counted(taken: Census, prepared: Prepared, sample: int | None) -> "Counted":
-    registers.check(prepared, taken)
     groups = prepared.program.geometry.groups
     drawn = None if sample is None or sample >= groups else sampling.draw(groups, prepared.cut.chunk, sample)
-    return Counted(prepared, Ledger(taken, drawn, subtractable(taken, prepared.program, drawn)))
+    counted = Counted(prepared, Ledger(taken, drawn, subtractable(taken, prepared.program, drawn)))
+    registers.check(counted.registers, prepared, taken)
+    return counted
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -144,6 +146,11 @@ class Counted:
 
     prepared: Prepared
     ledger: Ledger
+
+    @functools.cached_property
+    def registers(self) -> Registers:
+        """The registers of the launch."""
+        return registers.of_launch(self.prepared, self.ledger.census)
 
     def run(self, given: Sequence[Any]) -> tuple[list[np.ndarray], Mapping[str, Any] | None]:
         """The kernel's outputs, and what was counted; nothing if the census is complete."""
@@ -213,6 +220,7 @@ def _report(counted: Counted, state: Mapping[str, Any] | None) -> Report:
         counted.prepared,
         counted.ledger,
         counting.counts(counted.ledger, state),
+        counted.registers,
         version=version(),
         lines=_lines(counted.prepared.program.kernel),
     )

@@ -9,7 +9,7 @@ import collections
 import dataclasses
 from collections.abc import Mapping
 
-from xeemu.cost import recurrences, waiting
+from xeemu.cost import recurrences
 from xeemu.cost.census import Census
 from xeemu.cost.sites import SiteReport
 from xeemu.knowledge.access_tree import AccessSite, Node, Operation
@@ -62,9 +62,9 @@ def of_launch(
     _divide(taken.tree.root, 1.0, _Sizes(taken, executions), bodies)
     accesses: dict[AccessSite, list[tuple[float, float]]] = {place: [] for place in sites}
     alike = _alike(taken)
-    for operation, share in waiting.shares(sites, taken):
+    for operation, share in taken.shares:
         facts = operation.node.facts
-        accesses[operation.place].append((share, bodies[facts] * alike.get((facts, operation.place), 1)))
+        accesses[operation.place].append((share.requests, bodies[facts] * alike.get((facts, operation.place), 1)))
     return Divisions(bodies, {place: tuple(each) for place, each in accesses.items()})
 
 

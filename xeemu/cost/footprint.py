@@ -15,7 +15,8 @@ from xeemu.cost.census import Census
 from xeemu.knowledge import periodicity, symbolic_addresses
 from xeemu.knowledge.access_tree import AccessTree, Node, Operation
 from xeemu.knowledge.expressions import Axis, Expression, TooLarge
-from xeemu.knowledge.periodicity import Box, Progressions
+from xeemu.knowledge.growth import STILL
+from xeemu.knowledge.periodicity import Box, Progressions, Split
 
 _MOST_ELEMENTS = 1 << 22
 # Of several work-groups.
@@ -58,21 +59,32 @@ def of_memory(
     Returns:
       At most so many bytes; None if not even that is known.
     """
+    known = _of_touched(tuple(operations), taken.tree, granule_bytes)
+    if known is not None or moved_bytes is None:
+        return known
     memory, groups = operations[0].place.memory, max(taken.geometry.groups, 1)
-    touched = _touched(tuple(operations), taken.tree)
-    if touched is not None:
-        firsts = _firsts(touched.bytes // granule_bytes)
-        elements = np.diff(firsts, append=len(touched.bytes))
-        # Of accesses that are all out of bounds nothing lies between.
-        between = max(touched.high // granule_bytes - touched.low // granule_bytes + 1, 0)
-        hull = float(between * granule_bytes)
-        group = float(len(firsts) * granule_bytes)
-        gaps = float(np.mean(elements * memory.dtype.itemsize < granule_bytes)) if len(firsts) else 0.0
-        return Footprint(group, min(touched.groups * group, hull), touched.passes, gaps=gaps)
-    if moved_bytes is None:
-        return None
     whole = math.ceil(memory.nbytes / granule_bytes) * granule_bytes
     return Footprint(min(moved_bytes / groups, whole), min(moved_bytes, whole), is_most=True)
+
+
+@functools.lru_cache(maxsize=_MOST_KEPT)
+def _of_touched(operations: tuple[Operation, ...], tree: AccessTree, granule_bytes: int) -> Footprint | None:
+    """The footprint of accesses of which it is known what they touch.
+
+    A report asks for the same several times, with and without each change that is tried.
+    """
+    touched = _touched(operations, tree)
+    if touched is None:
+        return None
+    firsts = _firsts(touched.bytes // granule_bytes)
+    elements = np.concatenate([firsts[1:], [len(touched.bytes)]]) - firsts
+    # Of accesses that are all out of bounds nothing lies between.
+    between = max(touched.high // granule_bytes - touched.low // granule_bytes + 1, 0)
+    hull = float(between * granule_bytes)
+    group = float(len(firsts) * granule_bytes)
+    itemsize = operations[0].place.memory.dtype.itemsize
+    gaps = float(np.mean(elements * itemsize < granule_bytes)) if len(firsts) else 0.0
+    return Footprint(group, min(touched.groups * group, hull), touched.passes, gaps=gaps)
 
 
 def of_consecutive(operations: Sequence[Operation], taken: Census, groups: int, granule_bytes: int) -> float | None:
@@ -118,6 +130,13 @@ def at_once(
       groups: how many work-groups at most, those in the middle of the launch.
       granule_bytes: size of the granules.
     """
+    return _at_once(tuple(operations), taken.tree, groups, granule_bytes)
+
+
+@functools.lru_cache(maxsize=_MOST_KEPT)
+def _at_once(
+    operations: tuple[Operation, ...], tree: AccessTree, groups: int, granule_bytes: int
+) -> Mapping[Node | None, int]:
     loops: dict[Node | None, list[Operation]] = {}
     for operation in operations:
         if operation.linear_index.known and operation.node.certain and operation.node.boxes:
@@ -125,12 +144,12 @@ def at_once(
     boxes = [box for each in loops.values() for operation in each for box in operation.node.boxes]
     if not boxes:
         return {}
-    axes = taken.tree.groups
+    axes = tree.groups
     chosen = _middle(max(boxes, key=lambda box: _points(box, axes)), axes, groups)
     found = {}
     for loop, each in loops.items():
         now = [_in_the_middle(_of_groups(operation, chosen), axes) for operation in each]
-        found[loop] = _granules(now, taken.tree, granule_bytes) or 0
+        found[loop] = _granules(now, tree, granule_bytes) or 0
     return found
 
 
@@ -160,16 +179,49 @@ def _granules(operations: Sequence[Operation], tree: AccessTree, granule_bytes: 
     )
     if points > _MOST_OF_NEIGHBOURS or not all(mask.known for mask in masks):
         return None
+    per_granule = max(1, granule_bytes // operations[0].place.memory.dtype.itemsize)
     try:
         found = [
-            _addresses(operation, operation.linear_index, mask, box)
+            _touched_in(operation, mask, box, tree.groups, per_granule)
             for operation, mask in zip(operations, masks, strict=True)
             for box in operation.node.boxes
         ]
     except TooLarge:
         return None
-    per_granule = max(1, granule_bytes // operations[0].place.memory.dtype.itemsize)
-    return len(_different([each // per_granule for each in found])) if found else 0
+    return len(_different(found)) if found else 0
+
+
+def _touched_in(
+    operation: Operation, mask: Expression, box: Box, groups: Sequence[Axis], per_granule: int
+) -> np.ndarray:
+    """The numbers of the granules, of so many elements, that an access touches in a box, each once or more often."""
+    index, shifts = operation.linear_index, _shifts(operation, mask, box, groups)
+    if shifts is None:
+        return _addresses(operation, index, mask, box) // per_granule
+    elements = _addresses(operation, index, mask, {**box, **{axis: box[axis][:1] for axis in groups}})
+    if not (shifts % per_granule).any():
+        elements, shifts, per_granule = _different([elements // per_granule]), shifts // per_granule, 1
+    return np.add.outer(shifts, elements).reshape(-1) // per_granule
+
+
+def _shifts(operation: Operation, mask: Expression, box: Box, groups: Sequence[Axis]) -> np.ndarray | None:
+    """`[groups]` by how many elements what each group of a box touches lies behind what the first one does; None where
+    that is not found to be the same for all that it touches."""
+    inside = Progressions(box)
+    try:
+        steps = inside.of(operation.linear_index)
+        if any(axis in inside.of(e) for e in (mask, *operation.node.conditions) for axis in groups):
+            return None
+    except (Split, TooLarge):
+        return None
+    shifts = np.zeros(1, np.int64)
+    for axis in groups:
+        step = steps.get(axis, STILL)
+        if step.period != 1 or np.ptp(step.delta):
+            return None
+        each = np.max(step.delta) * np.arange(len(box[axis]), dtype=np.int64)
+        shifts = np.add.outer(shifts, each).reshape(-1)
+    return shifts
 
 
 def _middle(box: Box, axes: Sequence[Axis], groups: int) -> dict[Axis, tuple[int, int]]:
@@ -210,10 +262,7 @@ class _Touched:
 
 @functools.lru_cache(maxsize=_MOST_KEPT)
 def _touched(operations: tuple[Operation, ...], tree: AccessTree) -> _Touched | None:
-    """What is known of accesses before the run; None if something is not.
-
-    A report asks for the same several times, with and without each change that is tried.
-    """
+    """What is known of accesses before the run; None if something is not."""
     indices = [operation.linear_index for operation in operations]
     masks = [symbolic_addresses.lane_mask(operation, tree) for operation in operations]
     known = all(e.known for e in (*indices, *masks)) and all(o.node.certain for o in operations)
@@ -284,7 +333,9 @@ def _outermost(node: Node) -> Node | None:
 
 def _firsts(numbers: np.ndarray) -> np.ndarray:
     """Where each number of some in order stands first."""
-    return np.flatnonzero(np.diff(numbers, prepend=numbers[:1] - 1))
+    differs = np.ones(len(numbers), np.bool_)
+    np.not_equal(numbers[1:], numbers[:-1], out=differs[1:])
+    return np.flatnonzero(differs)
 
 
 def _ends(operation: Operation, index: Expression) -> list[tuple[int, int]]:

@@ -5,6 +5,7 @@ once for the requests that are under way together (see `waiting`), so long as it
 """
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Literal
 
 from xeemu.cost import amounts
@@ -53,9 +54,13 @@ def waits(work: Work, device: Device) -> tuple[Waiting, ...] | None:
     loads = (Waiting(_cause(wait), wait.site, wait.rounds, _of_load(wait, device)) for wait in work.waits)
     fences = Waiting("fences", None, (work.instructions or {}).get("fence", 0.0), device.fence_latency_cycles or 0.0)
     found = [each for each in (arithmetic(work, device), *loads, _at_barriers(work, device), fences) if each.times != 0]
-    total = amounts.total(each.cycles for each in found)
-    shared = (dataclasses.replace(each, share=amounts.quotient(each.cycles, total)) for each in found)
-    return tuple(sorted(shared, key=lambda each: -(each.cycles or 0.0)))
+    return tuple(sorted(found, key=lambda each: -(each.cycles or 0.0)))
+
+
+def shared(waits: Sequence[Waiting]) -> tuple[Waiting, ...]:
+    """The same, each with its share."""
+    total = amounts.total(each.cycles for each in waits)
+    return tuple(dataclasses.replace(each, share=amounts.quotient(each.cycles, total)) for each in waits)
 
 
 def _cause(wait: Wait) -> Cause:

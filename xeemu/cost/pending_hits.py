@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xeemu.cost import footprint, requests, strides, waiting
+from xeemu.cost import footprint, requests, strides
 from xeemu.cost.caches import Misses
 from xeemu.cost.census import Census
 from xeemu.cost.sites import SiteReport
@@ -52,11 +52,11 @@ def of_launch(
       missed: what of the loads of each memory misses.
     """
     served = looked_up = 0.0
-    for operation, share in waiting.shares(sites, taken):
+    for operation, share in taken.shares:
         site, misses = sites[operation.place], missed.get(operation.place.memory)
         if operation.name != "load" or operation.place.memory.space != "global" or misses is None:
             continue
-        requests_, sectors = share * (site.requests or 0), share * (site.sectors or 0)
+        requests_, sectors = share.requests * (site.requests or 0), share.requests * (site.sectors or 0)
         found = _of_operation(operation, sectors / requests_, misses.past_l1 * sectors, taken) if requests_ else None
         if found is not None:
             served += min(requests_, found.served_twice)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from xeemu.cost import requests, waiting
+from xeemu.cost import requests
 from xeemu.cost.census import Census
 from xeemu.cost.instructions import CHAIN
 from xeemu.cost.latency import Waiting
@@ -119,11 +119,11 @@ def _at_sites(
 ) -> dict[AccessSite, dict[str, ByPhase]]:
     """What the memory operations ask of the resources."""
     found = {place: {name: np.zeros(numbering.last + 1) for name in _OF_SITES} for place in sites}
-    for operation, share in waiting.shares(sites, taken):
+    for operation, share in taken.shares:
         facts, place = operation.node.facts, operation.place
         here = numbering.numbers.get(operation.key, numbering.numbers[facts])
         for name, work in _asked(sites[place], place in taken.updates).items():
-            found[place][name][here] += share * (work or 0.0)
+            found[place][name][here] += share.requests * (work or 0.0)
     return found
 
 

@@ -32,12 +32,17 @@ class Registers:
     """Bytes of a work-item of a launch.
 
     Attributes:
-      needed: of live values, private memory without a computed index, and temporaries.
+      live: of values that are alive at once, with private memory without a computed index.
       there: that the register file has for it; None if that is not known.
     """
 
-    needed: int
+    live: int
     there: int | None
+
+    @property
+    def needed(self) -> int:
+        """Those of live values and of temporaries, of which a compiler makes fewer where registers are scarce."""
+        return math.ceil(self.live * (1 + _TEMPORARIES))
 
     @property
     def spilled(self) -> int | None:
@@ -52,13 +57,14 @@ class Registers:
 
 def of_launch(prepared: Prepared, taken: Census) -> Registers:
     """The registers of a launch; on Xe in the mode that the kernel requires, else the small one."""
-    return Registers(math.ceil(_live(prepared, taken) * (1 + _TEMPORARIES)), _there(prepared, taken))
+    private = sum(math.prod(m.shape) * m.dtype.itemsize for m in taken.in_registers)
+    return Registers(live_bytes(prepared.facts, taken.geometry) + private, _there(prepared, taken))
 
 
 def spill(registers: Registers, prepared: Prepared, counts: Counts, taken: Census) -> Spill:
     """What all work-items of a launch spill in all."""
     kept, there = registers.spilled, registers.there
-    return Spill(kept, _stored(prepared, counts, taken, there)) if kept and there else Spill()
+    return Spill(kept, _stored(prepared, counts, taken, registers)) if kept and there else Spill()
 
 
 def resident(registers: Registers, prepared: Prepared, taken: Census) -> Occupancy | None:
@@ -84,14 +90,14 @@ def resident(registers: Registers, prepared: Prepared, taken: Census) -> Occupan
         return None
 
 
-def check(prepared: Prepared, taken: Census) -> None:
+def check(registers: Registers, prepared: Prepared, taken: Census) -> None:
     """Checks that an Xe core has the registers for the live values of one work-group.
 
     Raises:
       NDRangeError: it has not.
     """
-    there, most, live = _there(prepared, taken), _most(taken), _live(prepared, taken)
-    used = math.ceil(min(live, there or live) / _REGISTER_BYTES)
+    most, live = _most(taken), registers.live
+    used = math.ceil(min(live, registers.there or live) / _REGISTER_BYTES)
     if not most or used <= most:
         return
     kernel, size = prepared.program.kernel, taken.geometry.local_range
@@ -102,12 +108,6 @@ def check(prepared: Prepared, taken: Census) -> None:
         f"{kernel.dialect.work_group_size(size)}, so that the compiler spills"
         f"\n  at {source.of_function(kernel.function.__code__)}"
     )
-
-
-def _live(prepared: Prepared, taken: Census) -> int:
-    """What is needed without temporaries, of which a compiler makes fewer where registers are scarce."""
-    live = live_bytes(prepared.facts, taken.geometry)
-    return live + sum(math.prod(m.shape) * m.dtype.itemsize for m in taken.in_registers)
 
 
 def _there(prepared: Prepared, taken: Census) -> int | None:
@@ -128,11 +128,11 @@ def _most(taken: Census) -> int | None:
     return most_registers(taken.device, taken.geometry.items, taken.geometry.sub_group_size)
 
 
-def _stored(prepared: Prepared, counts: Counts, taken: Census, there: int) -> float:
+def _stored(prepared: Prepared, counts: Counts, taken: Census, registers: Registers) -> float:
     """Bytes that all work-items spill in all: a body spills in each execution what its inner bodies do not spill."""
     geometry = taken.geometry
     items = requests.sub_groups(geometry) * geometry.sub_group_size
-    held = _live(prepared, taken) - live_bytes(prepared.facts, geometry)
+    held, there = registers.live - live_bytes(prepared.facts, geometry), registers.there or 0
 
     def of(node: Node) -> tuple[float, float]:
         """Of one execution of a node, and of all executions of it and of those inside."""

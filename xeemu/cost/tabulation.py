@@ -36,7 +36,12 @@ _NOT_MODELLED = (
 
 
 def tabulate(
-    prepared: Prepared, ledger: Ledger, counts: Counts, version: str, lines: tuple[tuple[int, str], ...]
+    prepared: Prepared,
+    ledger: Ledger,
+    counts: Counts,
+    used: Registers,
+    version: str,
+    lines: tuple[tuple[int, str], ...],
 ) -> Report:
     """The report of a launch.
 
@@ -44,11 +49,11 @@ def tabulate(
       prepared: the launch.
       ledger: what there was to count.
       counts: what was counted.
+      used: its registers.
       version: of xeemu.
       lines: lines of the kernel with their numbers.
     """
     taken, program = ledger.census, prepared.program
-    used = registers.of_launch(prepared, taken)
     launch = _launch(prepared, ledger, counts, used)
     time, done, geometry = launch.timing or UNTIMED, launch.executed, taken.geometry
     sites, between, perhaps_missing = _bounded(launch, counts, ledger.places)

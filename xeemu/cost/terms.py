@@ -36,6 +36,7 @@ import math
 from collections.abc import Sequence
 
 from xeemu.cost import amounts, latency, pipes, slices
+from xeemu.cost.latency import Waiting
 from xeemu.cost.work import Work
 from xeemu.devices.device import Device
 
@@ -79,13 +80,16 @@ def missing(terms: Sequence[Term]) -> tuple[str, ...]:
     return tuple(name for term in terms if term.work for name in term.unknown)
 
 
-def of_work(work: Work, device: Device, resident_groups: float | None) -> tuple[Term, ...]:
+def of_work(
+    work: Work, device: Device, resident_groups: float | None, waits: Sequence[Waiting] | None
+) -> tuple[Term, ...]:
     """The terms of a launch, in the order of the table in this module's docstring.
 
     Args:
       work: what it does.
       device: the modelled device.
       resident_groups: work-groups that an Xe core holds at a time; None if it is not known.
+      waits: what its sub-groups wait for, see `latency.waits`.
     """
     cores = _busy_cores(work.groups, device.xe_cores)
     return (
@@ -97,7 +101,7 @@ def of_work(work: Work, device: Device, resident_groups: float | None) -> tuple[
         _atomics(work, device),
         _barriers(work, device, cores),
         _group_launch(work, device),
-        _latency(work, device, resident_groups),
+        _latency(work, device, resident_groups, waits),
     )
 
 
@@ -242,8 +246,7 @@ def _group_launch(work: Work, device: Device) -> Term:
     return _term("group launch", work.groups, "groups", amounts.quotient(1, group_cycles))
 
 
-def _latency(work: Work, device: Device, resident_groups: float | None) -> Term:
-    waits = latency.waits(work, device)
+def _latency(work: Work, device: Device, resident_groups: float | None, waits: Sequence[Waiting] | None) -> Term:
     total = None if waits is None else amounts.total(each.cycles for each in waits)
     term = _term("latency", total, "cycles waited", in_flight(work, device, resident_groups))
     return dataclasses.replace(term, left_out=("DRAM",) if latency.is_farther(work, device) else ())

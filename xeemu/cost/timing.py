@@ -24,7 +24,7 @@ script `validate` holds the model against a GPU's times.
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from xeemu.cost import amounts, latency, pipes, terms
 from xeemu.cost.latency import Waiting
@@ -88,41 +88,82 @@ def predict(work: Work, device: Device, resident_groups: float | None) -> Timing
       device: the modelled device.
       resident_groups: work-groups that an Xe core holds at a time; None if it is not known.
     """
-    found, counted = (terms.of_work(each, device, resident_groups) for each in (work, _as_if_counted(work, device)))
-    # What was not counted may be any amount; what a device has no figure for is missing from all its launches alike.
-    uncounted = any(a.cycles is None and b.cycles is not None for a, b in zip(found, counted, strict=True))
-    alone = {term.resource: term.cycles for term in found if term.cycles}
-    in_flight = terms.in_flight(work, device, resident_groups)
-    arithmetic = amounts.quotient(latency.arithmetic(work, device).cycles, in_flight) or 0.0
-    cycles, bound = None, None
-    if alone and not uncounted:
-        cycles, bound = _overlapped(alone, arithmetic), max(alone, key=lambda resource: alone[resource])
-        if in_flight is not None and resident_groups is not None:
-            together = _in_phases(alone, arithmetic, work.phases, _STARTED) - cycles
-            on_a_core = _in_phases(alone, arithmetic, work.phases, _OF_CORE) - cycles
-            cycles += max(0.0, together * in_flight / work.sub_groups, on_a_core / max(1.0, resident_groups))
-    unknown = tuple(name for term in found for name in term.unknown)
+    found = _used(work, device, resident_groups)
+    alone, cycles = found.alone, _cycles(found, work, device, resident_groups)
     return Timing(
-        terms=tuple(dataclasses.replace(term, share=amounts.quotient(term.cycles, cycles)) for term in found),
+        terms=tuple(dataclasses.replace(term, share=amounts.quotient(term.cycles, cycles)) for term in found.terms),
         cycles=cycles,
         time_s=amounts.quotient(cycles, device.clock_hz),
-        bound=bound,
-        unknown=unknown,
-        waits=latency.waits(work, device) or (),
+        bound=None if cycles is None else max(alone, key=lambda resource: alone[resource]),
+        unknown=tuple(name for term in found.terms for name in term.unknown),
+        waits=latency.shared(found.waits or ()),
         overstated=work.reused,
         understated=work.scattered,
         l2_held_bytes=work.l2_held_bytes,
     )
 
 
+def cycles(work: Work, device: Device, resident_groups: float | None) -> float | None:
+    """The cycles of `predict` alone."""
+    return _cycles(_used(work, device, resident_groups), work, device, resident_groups)
+
+
+class _Used(NamedTuple):
+    """What a launch takes of each resource.
+
+    Attributes:
+      terms: one for each.
+      waits: what sub-groups wait for; None if it is not known how often they load.
+    """
+
+    terms: tuple[Term, ...]
+    waits: tuple[Waiting, ...] | None
+
+    @property
+    def alone(self) -> dict[str, float]:
+        """The cycles of each resource that it uses."""
+        return {term.resource: term.cycles for term in self.terms if term.cycles}
+
+
+def _used(work: Work, device: Device, resident_groups: float | None) -> _Used:
+    waits = latency.waits(work, device)
+    return _Used(terms.of_work(work, device, resident_groups, waits), waits)
+
+
+def _cycles(found: _Used, work: Work, device: Device, resident_groups: float | None) -> float | None:
+    alone = found.alone
+    if not alone or _is_uncounted(found.terms, work, device, resident_groups):
+        return None
+    in_flight = terms.in_flight(work, device, resident_groups)
+    arithmetic = amounts.quotient(latency.arithmetic(work, device).cycles, in_flight) or 0.0
+    cycles = _overlapped(alone, arithmetic)
+    if in_flight is None or resident_groups is None:
+        return cycles
+    together = _in_phases(alone, arithmetic, work.phases, _STARTED) - cycles
+    on_a_core = _in_phases(alone, arithmetic, work.phases, _OF_CORE) - cycles
+    return cycles + max(0.0, together * in_flight / work.sub_groups, on_a_core / max(1.0, resident_groups))
+
+
+def _is_uncounted(found: Sequence[Term], work: Work, device: Device, resident_groups: float | None) -> bool:
+    """Whether a term is not known as something was not counted, which may be any amount; what a device has no figure
+    for is missing from all its launches alike."""
+    counted = _as_if_counted(work, device)
+    if counted is work:
+        return False
+    known = _used(counted, device, resident_groups).terms
+    return any(a.cycles is None and b.cycles is not None for a, b in zip(found, known, strict=True))
+
+
 def _as_if_counted(work: Work, device: Device) -> Work:
     """The work with some amount for each count that is missing: its terms tell what the device has figures for."""
-    without = _OPTIONAL if device.l2_bytes else (*_OPTIONAL, "dram_bytes")
-    known = None if work.waits is None else tuple(_as_if_known(wait) for wait in work.waits)
+    without = set(_OPTIONAL)
+    without |= set() if device.l2_bytes else {"dram_bytes"}
+    without |= {"dram_pages"} if device.dram_pages_per_cycle is None else set()
     some: dict[str, Any] = {"instructions": dict.fromkeys(pipes.CLASSES, 1), "waits": (Wait(requests=1, rounds=1),)}
-    missing = [f.name for f in dataclasses.fields(work) if getattr(work, f.name) is None and f.name not in without]
-    counted = dataclasses.replace(work, **{name: some.get(name, 1) for name in missing})
-    return counted if known is None else dataclasses.replace(counted, waits=known)
+    missing = {name: some.get(name, 1) for name, n in vars(work).items() if n is None and name not in without}
+    if work.waits is not None and any(None in (wait.past_l1, wait.past_l2) for wait in work.waits):
+        missing["waits"] = tuple(map(_as_if_known, work.waits))
+    return dataclasses.replace(work, **missing) if missing else work
 
 
 def _as_if_known(wait: Wait) -> Wait:

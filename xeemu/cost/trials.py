@@ -81,15 +81,16 @@ class Launch:
     @functools.cached_property
     def timing(self) -> Timing | None:
         """Its time; None if it has no work-groups."""
-        return self._timed(Change())
+        return None if self.work is None else timing.predict(self.work, self.taken.device, self._groups(Change()))
 
     def gain(self, change: Change) -> float | None:
         """How many times less time the launch takes with a change; None if one of the two times is not known."""
         now = self.timing
         if now is None or now.cycles is None:
             return None
-        then = self._timed(change)
-        return None if then is None or not then.cycles else now.cycles / then.cycles
+        work = self._work(change)
+        then = None if work is None else timing.cycles(work, self.taken.device, self._groups(change))
+        return now.cycles / then if then else None
 
     @functools.cached_property
     def group_bytes(self) -> Mapping[str, float]:
@@ -97,14 +98,12 @@ class Launch:
         with Budget().portion():
             return traffic.group_bytes(self.sites, self.taken)
 
-    def _timed(self, change: Change) -> Timing | None:
-        work = self._work(change)
-        if work is None:
-            return None
+    def _groups(self, change: Change) -> float | None:
+        """Work-groups that an Xe core holds at a time."""
         groups: float | None = self.resident.groups if self.resident else None
         if groups:
             groups *= change.resident * (change.spread * change.filled if change.merges else 1.0)
-        return timing.predict(work, self.taken.device, groups)
+        return groups
 
     @functools.cached_property
     def divisions(self) -> Divisions:

@@ -10,12 +10,12 @@ those that have nothing to load: of the loops and branches before it, which may 
 for the longest alone. In a work-group in which none loads, none waits.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from xeemu.cost import amounts, requests, unrolling
 from xeemu.cost.caches import Misses
-from xeemu.cost.census import Census
+from xeemu.cost.census import Census, Share
 from xeemu.cost.load_batches import Awaited, LoadBatch, waits
 from xeemu.cost.sites import SiteReport
 from xeemu.cost.work import Wait
@@ -25,8 +25,6 @@ from xeemu.language.linearity import Allocation
 
 # Atomic updates are made in the L2.
 _UPDATE = Misses(1.0, 0.0)
-# What tells how large the requests of an operation are, of those of its place.
-_SIZES = ("sectors", "passes", "l1_passes")
 
 
 class _Load(NamedTuple):
@@ -81,15 +79,14 @@ def of_launch(
       None if the requests of a load are not known.
     """
     batches: dict[LoadBatch, list[_Load]] = {}
-    parts = {figure: {o.key: share for o, share in shares(sites, taken, figure)} for figure in _SIZES}
-    every = list(_loads(sites, taken))
-    awaited = _awaited(every, taken)
-    for operation, asked in every:
-        if asked is None:
+    loads_ = [(o, share) for o, share in taken.shares if o.fetches]
+    asked = {o: None if (n := sites[o.place].requests) is None else n * share.requests for o, share in loads_}
+    awaited = _awaited(asked, taken)
+    for operation, share in loads_:
+        if (number := asked[operation]) is None:
             return None
-        sizes = {figure: share[operation.key] for figure, share in parts.items()}
-        load = _load(operation, asked, sites[operation.place], sizes, taken)
-        waiting = asked * (_waiting(operation, taken) if operation in awaited else 1.0)
+        load = _load(operation, number, sites[operation.place], share, taken)
+        waiting = number * (_waiting(operation, taken) if operation in awaited else 1.0)
         batches.setdefault(taken.load_batches.of[operation.key], []).append(
             load._replace(requests=waiting, missed=_missed(operation, taken, missed))
         )
@@ -102,16 +99,16 @@ def of_launch(
     return tuple(_wait(each, sites[place]) for place, each in rounds.items())
 
 
-def _load(operation: Operation, asked: float, site: SiteReport, parts: Mapping[str, float], taken: Census) -> _Load:
-    """A load that makes so many requests, and of its site's figures those parts."""
+def _load(operation: Operation, asked: float, site: SiteReport, share: Share, taken: Census) -> _Load:
+    """A load that makes so many requests, and has a share of its site's figures."""
     times, is_local = _executed(operation.node, taken), site.space == "local"
-    passes = (site.passes or 0) * parts["passes"] if is_local else (site.l1_passes or 0) * parts["l1_passes"]
+    passes = (site.passes or 0) * share.passes if is_local else (site.l1_passes or 0) * share.l1_passes
     return _Load(
         place=operation.place,
         requests=asked,
         each_time=max(1.0, asked / times) if times else 1.0,
         missed=None,
-        bytes=amounts.quotient(amounts.product(site.bytes_moved, parts["sectors"]), asked),
+        bytes=amounts.quotient(amounts.product(site.bytes_moved, share.sectors), asked),
         passes=max(1.0, passes / asked) if asked else 1.0,
     )
 
@@ -138,41 +135,18 @@ def _wait(rounds: Sequence[_Rounds], site: SiteReport) -> Wait:
     )
 
 
-def _loads(sites: Mapping[AccessSite, SiteReport], taken: Census) -> Iterator[tuple[Operation, float | None]]:
-    """The loads and their requests."""
-    for operation, share in shares(sites, taken):
-        if operation.fetches:
-            asked = sites[operation.place].requests
-            yield operation, None if asked is None else asked * share
-
-
-def shares(sites: Iterable[AccessSite], taken: Census, figure: str = "requests") -> Iterator[tuple[Operation, float]]:
-    """The memory operations of the program and which share of its place's requests, or of another of its figures, each
-    makes: as they count, or all alike."""
-    by_place: dict[AccessSite, list[tuple[Operation, int | None]]] = {place: [] for place in sites}
-    for key, (operation, *_) in taken.operations.items():
-        count = taken.counts[key]
-        by_place[operation.place].append((operation, None if count is None else count.named(figure)))
-    for counts in by_place.values():
-        known = [counted for _, counted in counts if counted is not None]
-        total = sum(known)
-        for operation, counted in counts:
-            alike = len(known) < len(counts) or not total
-            yield operation, 1 / len(counts) if alike or counted is None else counted / total
-
-
-def _awaited(loads: Sequence[tuple[Operation, float | None]], taken: Census) -> set[Operation]:
+def _awaited(loads: Mapping[Operation, float | None], taken: Census) -> set[Operation]:
     """The loads for which other sub-groups wait at a barrier, with the requests of each given: of the loops and
     branches before it those of the one with the most."""
     inner: dict[Awaited, float] = {}
     longest: dict[tuple[Node, int], Awaited] = {}
-    for operation, asked in loads:
+    for operation, asked in loads.items():
         place = taken.load_batches.awaited.get(operation.key)
         if place is not None and place.inner is not None:
             inner[place] = inner.get(place, 0.0) + (asked or 0.0)
     for place in sorted(inner, key=lambda each: inner[each]):
         longest[place.node, place.barriers] = place
-    here = ((operation, taken.load_batches.awaited.get(operation.key)) for operation, _ in loads)
+    here = ((operation, taken.load_batches.awaited.get(operation.key)) for operation in loads)
     return {o for o, at in here if at and (at.inner is None or longest[at.node, at.barriers] == at)}
 
 

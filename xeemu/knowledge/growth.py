@@ -24,7 +24,7 @@ class Growth(NamedTuple):
     @property
     def still(self) -> bool:
         """Whether the value only repeats."""
-        return not np.any(self.delta)
+        return not (self.delta if type(self.delta) is int else np.any(self.delta))
 
     def over(self, period: int) -> Any:
         """Growth over a multiple of the period."""
