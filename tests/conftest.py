@@ -24,7 +24,7 @@ _EFFORT = (
     "--xla_cpu_parallel_codegen_split_count=1",
 )
 
-hypothesis.settings.register_profile("thorough", derandomize=True, deadline=None, print_blob=False)
+hypothesis.settings.register_profile("thorough", derandomize=True, deadline=None, print_blob=False, max_examples=60)
 hypothesis.settings.register_profile("default", hypothesis.settings.get_profile("thorough"), max_examples=33)
 
 

@@ -127,6 +127,7 @@ def wrong_keys(defect: Defect, kernel: xe.Kernel, keys: Iterable[int], most: int
     return wrong
 
 
+@pytest.mark.every(3)
 @with_variants(NEW)
 def test_a_twin_is_right_in_lockstep_and_under_some_keys(variants):
     for defect in different_twins(variants):

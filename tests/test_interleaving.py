@@ -124,6 +124,7 @@ def assert_right_under(defect: Defect, kernel: xe.Kernel, keys: Any) -> None:
     assert not wrong, f"{defect.name} gives a wrong answer under the keys {wrong}"
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda d: d.name)
 def test_a_kernel_without_races_gives_a_right_answer(defect):
     assert_right_under(defect, defect.corrected, FEW)
