@@ -50,7 +50,7 @@ def results(kernel, nd_range, arguments, static):
         yield launches.run(on_a_gpu(kernel, nd_range, arguments, static), arguments)[0]
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("again", [False, True])
 @pytest.mark.parametrize("backwards", [False, True])
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "int16"])

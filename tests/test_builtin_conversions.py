@@ -36,6 +36,7 @@ def nearest_float(value, of, mode):
     return math.copysign(float(info.max) if inward else INF, 1 if value > 0 else -1)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("source", "mode"),
     [*((s, m) for s in FLOATS for m in ("", "_rte", "_rtz", "_rtp", "_rtn")), *((s, "") for s in INTEGERS)],

@@ -139,6 +139,7 @@ def test_reductions_and_scans_in_groups_of_every_shape(shape, level):
     check_reductions(shape, np.int32, level)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("level", ["group", "sub_group"])
 @pytest.mark.parametrize(
     "dtype",

@@ -126,6 +126,7 @@ def unchanged(arguments, static):
         return run(again, arguments)[0]
 
 
+@pytest.mark.every(2)
 @pytest.mark.optimized
 @pytest.mark.parametrize("step", STEPS)
 def test_a_sum_of_what_is_there_is_one_update(step):

@@ -177,6 +177,7 @@ def test_results_are_those_of_a_memory_for_each_group(steps, scalar):
         np.testing.assert_array_equal(got, expected)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("how", STORES)
 def test_what_makes_memories_differ(how):
     """What is stored in this way decides; and it is loaded in every way."""

@@ -79,6 +79,7 @@ def check(length, space, how, move, apart, masked=False, dtype="int32", spare=0)
     return emitted(spreading, nd_range, (x, out), static)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("space", ["private", "local", "global"])
 @pytest.mark.parametrize("how", HOW)
 def test_every_space_and_operation(space, how):

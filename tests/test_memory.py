@@ -450,6 +450,7 @@ def operands(dtype: str, count: int, seed: int) -> np.ndarray:
     return some(dtype, count, seed)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("op", "dtype"), atomic_cases())
 def test_atomic_updates_of_local_and_global_memory(op, dtype):
     """Work-items meet in few elements; some are masked out, some point out of bounds."""

@@ -272,6 +272,7 @@ def assert_judged_rightly(program: Program) -> None:
         raise AssertionError(f"no race, but {found[0]}:\n{program}")
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("seed", range(16))
 def test_results_differ_only_where_check_has_an_error(seed):
     assert_judged_rightly(schedules.kernel(seed))
