@@ -16,7 +16,7 @@ from xeemu.devices.occupancy import Occupancy, most_registers, occupancy
 from xeemu.errors import Error, NDRangeError
 from xeemu.ir.program import Constant, Value
 from xeemu.knowledge.access_tree import Node
-from xeemu.knowledge.analysis import Facts
+from xeemu.knowledge.analysis import Facts, fact
 from xeemu.language import source
 from xeemu.language.geometry import Geometry
 from xeemu.launching.preparation import Prepared
@@ -148,6 +148,7 @@ def _stored(prepared: Prepared, counts: Counts, taken: Census, registers: Regist
 # --- Live values ---
 
 
+@fact
 def live_bytes(facts: Facts, geometry: Geometry) -> int:
     """The most bytes of a work-item that are alive at once; constants and what a work-group shares take none."""
     last_use = {a: n for n, op in enumerate(facts.body.ops) for a in op.used if not isinstance(a, Constant)}

@@ -149,28 +149,49 @@ def _is_endless(node: Node) -> bool:
 
 def _races(
     tree: AccessTree, operations: Sequence[Operation], written: frozenset[Allocation]
-) -> dict[tuple[Spot, Spot], int]:
-    left: dict[tuple[Spot, Spot], int] = {}
-    spot_of = functools.cache(Spot.of)
-    # An unrolled program has many pairs of few spots.
-    numbers: dict[Spot, int] = {}
-    number_of = functools.cache(lambda operation: numbers.setdefault(spot_of(operation), len(numbers)))
-    names: dict[tuple[int, int], tuple[Spot, Spot]] = {}
+) -> Mapping[tuple[Spot, Spot], int]:
+    left = _Left()
+    _within_groups(left, tree, written)
+    _between_groups(left, tree, operations, written)
+    return left.pairs
 
-    def look_at(pair: Pair, is_proved: Callable[[], bool]) -> None:
+
+class _Left:
+    """The pairs of spots that are left to be watched, and within which set of work-items each needs no order.
+
+    An unrolled program has many pairs of operations, of few spots.
+    """
+
+    def __init__(self) -> None:
+        self.pairs: dict[tuple[Spot, Spot], int] = {}
+        self._names: dict[tuple[int, int], tuple[Spot, Spot]] = {}
+        self._of_spots: dict[Spot, int] = {}
+        self._of_operations: dict[Operation, int] = {}
+
+    def look_at(self, pair: Pair, is_proved: Callable[[], bool]) -> None:
         """Leaves the spots of a pair to be watched, unless they are already, or need not be."""
-        key = (number_of(pair[0]), number_of(pair[1]))
-        known = names.get(key)
-        if known is not None and left[known] == conflicts.ITEM:
+        key = (self._number(pair[0]), self._number(pair[1]))
+        known = self._names.get(key)
+        if known is not None and self.pairs[known] == conflicts.ITEM:
             return
         reach = conflicts.reach(*pair)
         if known is not None:
-            left[known] = min(left[known], reach)
+            self.pairs[known] = min(self.pairs[known], reach)
         elif not is_proved():
-            spots = (spot_of(pair[0]), spot_of(pair[1]))
-            left[spots] = reach
-            names[key] = names[key[::-1]] = spots
+            spots = (Spot.of(pair[0]), Spot.of(pair[1]))
+            self.pairs[spots] = reach
+            self._names[key] = self._names[key[::-1]] = spots
 
+    def _number(self, operation: Operation) -> int:
+        """Of the spot of an operation."""
+        if operation not in self._of_operations:
+            number = self._of_spots.setdefault(Spot.of(operation), len(self._of_spots))
+            self._of_operations[operation] = number
+        return self._of_operations[operation]
+
+
+def _within_groups(left: _Left, tree: AccessTree, written: frozenset[Allocation]) -> None:
+    """Looks at the accesses of a work-group that no barrier orders."""
     meeting: dict[Allocation, list[Pair]] = {}
     for pair in epochs.meeting_pairs(tree):
         meeting.setdefault(pair[0].place.memory, []).append(pair)
@@ -180,7 +201,13 @@ def _races(
         clocks = group_conflicts.Clocks(*(epochs.epochs(tree, memory, subs) for subs in (False, True)))
         if not group_conflicts.all_keep_apart(tuple(dict.fromkeys(o for pair in pairs for o in pair)), tree, clocks):
             for pair in pairs:
-                look_at(pair, functools.partial(group_conflicts.keeps_apart, pair, tree, clocks))
+                left.look_at(pair, functools.partial(group_conflicts.keeps_apart, pair, tree, clocks))
+
+
+def _between_groups(
+    left: _Left, tree: AccessTree, operations: Sequence[Operation], written: frozenset[Allocation]
+) -> None:
+    """Looks at the accesses of different work-groups."""
     shared: dict[Allocation, list[Operation]] = {}
     for operation in operations:
         if operation.place.memory.space == "global" and operation.place.memory in written:
@@ -188,8 +215,7 @@ def _races(
     for uses in shared.values():
         if not conflicts.all_keep_to_groups(uses, tree):
             for pair in itertools.combinations_with_replacement(uses, 2):
-                look_at(pair, functools.partial(conflicts.keeps_to_groups, pair, tree))
-    return left
+                left.look_at(pair, functools.partial(conflicts.keeps_to_groups, pair, tree))
 
 
 # --- Bounds and barriers ---

@@ -164,11 +164,7 @@ def _trace(
     with jax.enable_x64(wide):
         closed = _traced(run, [_widened(a, wide) for a in arguments], kernel, geometry.local_range, raised)
     body = _imported(closed, kernel, definition)
-    aliased = kernel.interface.may_alias if kernel.interface is not None else ()
-    memories = tuple(
-        Allocation(name, "global", a.shape, np.dtype(a.dtype), definition, name in aliased) if a.shape else None
-        for a, name in zip(arguments, kernel.parameters, strict=True)
-    )
+    memories = _memories(kernel, arguments, definition)
     usage = _checked(body, memories, geometry, definition)
     outputs = tuple(_argument(memories, a, definition) for a in usage.outputs)
     return Program(
@@ -183,6 +179,17 @@ def _trace(
         returned[-1],
         wide,
         bool(group._asked),
+    )
+
+
+def _memories(
+    kernel: Kernel, arguments: Sequence[jax.ShapeDtypeStruct], definition: source.Site
+) -> tuple[Allocation | None, ...]:
+    """The global memories that the arguments are; None for a scalar."""
+    aliased = kernel.interface.may_alias if kernel.interface is not None else ()
+    return tuple(
+        Allocation(name, "global", a.shape, np.dtype(a.dtype), definition, name in aliased) if a.shape else None
+        for a, name in zip(arguments, kernel.parameters, strict=True)
     )
 
 

@@ -7,6 +7,7 @@ work-items that do not exist.
 """
 
 import dataclasses
+import functools
 from typing import Any
 
 from xeemu.errors import KernelArgumentError
@@ -15,6 +16,8 @@ from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.language import source
 from xeemu.language.geometry import Geometry
 from xeemu.language.source import Site
+
+_MOST_KEPT = 16
 
 _OF_NUMPY = {"rev": "flip", "dot_general": "dot"}
 """Operations by JAX's own names for them, as users have them from NumPy."""
@@ -79,16 +82,20 @@ def _check_divergent(body: Region, reductions: frozenset[int], divergent: bool) 
 
 def of_program(body: Region, geometry: Geometry) -> list[Mixing]:
     """The operations of a kernel that mix work-items, each line and operation once."""
-    walk = _Walk(geometry.local_range)
-    walk.body(body, source.UNKNOWN)
-    return list(walk.found)
+    return list(_walked(body, geometry).found)
 
 
 def group_reductions(body: Region, geometry: Geometry) -> frozenset[int]:
     """The `id` of each operation of ordinary JAX that reduces a value over all work-items: a group algorithm."""
+    return frozenset(_walked(body, geometry).reductions)
+
+
+@functools.lru_cache(maxsize=_MOST_KEPT)
+def _walked(body: Region, geometry: Geometry) -> "_Walk":
+    """The pass over a program, which tracing, proofs and warnings ask for."""
     walk = _Walk(geometry.local_range)
     walk.body(body, source.UNKNOWN)
-    return frozenset(walk.reductions)
+    return walk
 
 
 class _Walk:
