@@ -35,6 +35,22 @@ def has_mask(op):
     return op.name in ops.ACCESSES and op.attributes["access"].masked and not op.attributes["access"].bounded
 
 
+def test_each_that_is_masked_out_may_be_given_something_else():
+    """By way of local memory, too, from which others load it."""
+    given = np.arange(16, dtype=np.int32)
+
+    @xe.kernel
+    def kernel(wg, data, out):
+        i, own = wg.global_id(), wg.local_id()
+        tile = wg.local(32, jnp.int32).at[own].set(data[i])
+        tile = wg.barrier(tile.at[own + 16].set(data.load(i + 16, where=i + 16 < 64, other=given)))
+        return out.at[i].set(tile[own + 5])
+
+    x = np.arange(100, 164, dtype=np.int32)
+    result = xe.launch(kernel, xe.NDRange(64, 16))(x, np.zeros(64, np.int32))
+    np.testing.assert_array_equal(result, np.concatenate([x, given])[5 : 5 + 64])
+
+
 @xe.kernel
 def masked(wg, data, out, *, how):
     i = wg.global_id() - 2

@@ -102,6 +102,22 @@ def test_private_memory():
     np.testing.assert_array_equal(xe.launch(kernel, NARROW)(DATA, BLANK), result)
 
 
+@pytest.mark.parametrize(("side", "masked"), [(4, False), (5, False), (5, True)])
+def test_a_place_of_two_dimensions_that_is_known(side, masked):
+    """Constants are folded to one index, and the store has two."""
+
+    @xe.kernel
+    def kernel(wg, data, out):
+        i, tile = wg.local_id(), wg.local((side, side), jnp.int32)
+        at = tile.at[i // side, i % side]
+        x = data[wg.global_id()]
+        tile = wg.barrier(at.set(x, where=i < 12) if masked else at.set(x))
+        return out.at[wg.global_id()].set(tile[1, 2])
+
+    result = xe.launch(kernel, NARROW)(DATA, BLANK)
+    np.testing.assert_array_equal(result, np.repeat(DATA[side + 2 :: N], N))
+
+
 def test_what_a_loop_and_a_branch_have_stored():
     @xe.kernel
     def kernel(wg, data, out):

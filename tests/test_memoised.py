@@ -47,6 +47,15 @@ def test_nothing_is_known_of_arguments_for_which_the_function_has_raised_an_erro
         assert memory.known([FEW + 1]) is None
 
 
+def test_a_call_that_was_interrupted_leaves_nothing_to_the_next():
+    memory = Memoised()
+    memory.keep([FEW], "found", 1.0)
+    assert memory.known([FEW + 1]) is None  # and then it is interrupted
+    assert memory.known([FEW]) is None
+    memory.keep([FEW], "found", 1.0)
+    assert memory.known([FEW + 1]) is None
+
+
 @pytest.fixture
 def runs(monkeypatch):
     """One for each time that a launch was watched or run in several orders."""

@@ -75,6 +75,40 @@ def test_a_run_counts_what_a_loop_loads_once():
     assert requests == {("n", 3): 4, ("at", 3): 3, ("x", 3): 3 + 10, ("n", 4): 3, ("at", 4): 10, ("x", 4): 3 * 10}
 
 
+def test_a_loop_that_need_not_begin_leaves_nothing_in_registers():
+    """Inside another one, too, of which data decide as well."""
+    source = """kernel void k(global const int *restrict n, global const float *restrict x, global float *restrict y) {
+        int i = get_global_id(0); float a = 0;
+        for (int k = 0; k < n[get_group_id(0)]; k++) {
+            for (int j = 0; j < n[0]; j++) a += x[i];
+            a += x[i] * k;
+        }
+        y[i] = a; }"""
+    n, x, y = np.array([0, 3, 5, 2], np.int32), np.zeros(X.shape, np.float32), np.zeros(OUT.shape, np.float32)
+    _, report = xe.profile(xe.load(source)["k"], N, device="h200")(n, x, y)
+    assert {s.line: s.requests for s in report.sites if s.memory == "x" and s.op == "load"} == {4: 0, 5: 3}
+
+
+@pytest.mark.parametrize("place", ["q[i + 2]", "q[(i + 1) + 1]", "q[2 + i]"])
+def test_what_is_stored_is_loaded_anew_however_its_place_is_written(place):
+    source = "kernel void k(global int *restrict q, global float *restrict p, global float *restrict y) {"
+    source += f"int i = get_global_id(0); float a = p[q[i + 2]]; {place} = 9; y[i] = a + p[q[i + 2]]; }}"
+    q, p, y = np.arange(4 * SIZE * GROUPS, dtype=np.int32) % 7, np.zeros(X.shape, np.float32), np.zeros(128, np.float32)
+    _, report = xe.profile(xe.load(source)["k"], N, device="h200")(q, p, y)
+    made = [sum(s.requests for s in report.sites if (s.memory, s.op) == (name, "load")) for name in "qp"]
+    assert made == [GROUPS, 2 * GROUPS]
+
+
+@pytest.mark.parametrize("source", ["y[i] = x[i] + x[i];", "volatile global float *v = x; y[i] = v[i] + v[i];"])
+def test_what_is_volatile_is_loaded_each_time(source):
+    head = HEAD.format("restrict ", "float")
+    head = (
+        head if "volatile" in source else head.replace("global float *restrict x", "volatile global float *restrict x")
+    )
+    report = xe.estimate(xe.load(head + source + "}")["k"], N, device="h200")(X, OUT, OUT)
+    assert sum(s.requests for s in report.sites if s.memory == "x") == 2 * GROUPS
+
+
 @pytest.mark.parametrize(("restrict", "other"), [("restrict ", "float"), ("", "int")])
 def test_pointers_to_other_memory(restrict, other):
     """`restrict` tells, and other types do."""

@@ -42,7 +42,6 @@ OTHERWISE_COMPUTED = {
     "histogram_registers": "the loops over lanes and fields are written out in Python, and loops in C",
     "histogram_slm": "the address of a block is computed in another order",
     "histogram_slm_1024": "the address of a block is computed in another order",
-    "table_copy_good": "masks of the hand-written kernel say who still copies; in C each work-item has its own bound",
     "table_copy_loop": "masks of the hand-written kernel say who still copies; in C each work-item has its own bound",
     "tree_reduction": "sub-groups without an active work-item leave out what is in an `if`",
     "tree_reduction_sequential": "sub-groups without an active work-item leave out what is in an `if`",

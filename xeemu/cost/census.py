@@ -167,17 +167,18 @@ class Census:
         return known and not self.left and not self.untallied
 
 
-def take(tree: AccessTree, device: Device, blank: bool = False) -> Census:
+def take(tree: AccessTree, device: Device, blank: bool = False, is_volatile: bool = False) -> Census:
     """Takes the census of a launch on a device.
 
     Args:
       tree: the launch.
       device: the modelled device.
       blank: whether to leave everything to be counted as the kernel runs.
+      is_volatile: true if each access is carried out, for all that is known.
     """
     in_registers = _in_registers(tree, device)
-    unused = liveness.unused_loads(tree)
-    repeated = repeated_loads.of_tree(tree, unused)
+    unused = frozenset() if is_volatile else liveness.unused_loads(tree)
+    repeated = repeated_loads.NONE if is_volatile else repeated_loads.of_tree(tree, unused)
     by_key = _by_key(tree, in_registers, unused, repeated)
     by_facts = _by_facts(tree)
     # Each operation is looked at up to four times, each node once.

@@ -128,7 +128,10 @@ def _estimate(kernel: Kernel, nd_range: NDRange, device: Device) -> Launched[Rep
 
 @functools.lru_cache(maxsize=MOST_WATCHED)
 def _census(prepared: Prepared, device: Device, scalars: tuple[Hashable, ...]) -> Census:
-    return census.take(symbolic_execution.of_program(prepared.program, prepared.facts, scalars), device)
+    program = prepared.program
+    is_volatile = program.kernel.interface is not None and program.kernel.interface.is_volatile
+    tree = symbolic_execution.of_program(program, prepared.facts, scalars)
+    return census.take(tree, device, is_volatile=is_volatile)
 
 
 @functools.lru_cache(maxsize=MOST_WATCHED)

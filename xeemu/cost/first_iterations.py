@@ -27,7 +27,7 @@ def begun(root: Node) -> frozenset[Facts]:
 
 def _always_begins(node: Node) -> bool:
     around, own = node.parent, counters(node)
-    if around is None or node.conditions != around.conditions or node.certain != around.certain:
+    if around is None or node.conditions != around.conditions or not (node.certain or node.counted):
         return False
     first = [{axis: box[axis] for axis in box if axis not in own} for box in _first(node.boxes, own)]
     return first == list(around.boxes)

@@ -10,7 +10,9 @@ What is decided here is decided once, of a program: what is known of a launch ob
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from xeemu.cost import first_iterations
 from xeemu.ir import control, ops
@@ -37,6 +39,9 @@ class RepeatedLoads(NamedTuple):
     once: Mapping[Key, Facts]
 
 
+NONE = RepeatedLoads({}, {})
+
+
 def of_tree(tree: AccessTree, unused: Set[Key]) -> RepeatedLoads:
     """The repeated loads of a program, without those that nobody uses."""
     walk = _Walk(tree, unused)
@@ -52,8 +57,11 @@ def carried_out(operation: Operation, repeated: RepeatedLoads) -> Operation | No
     return operation if around is None else first_iterations.of_operation(operation, around)
 
 
-_Base = tuple[int, ...]
-"""What stands before the constants that the components of a place end with, by number."""
+_Place = tuple[tuple[int, int], ...]
+"""For each component the number of what a constant is added to, and that constant, however it is written."""
+
+_Base = tuple[tuple[int, ...], tuple[int, ...]]
+"""The shape of what is accessed, and what stands before the constants of a place, by number."""
 
 
 class _Contents(NamedTuple):
@@ -84,14 +92,19 @@ class _Held(NamedTuple):
     Attributes:
       memory: the memory.
       state: the last change of what may be there, but for those of the place itself.
-      place: numbers of its components.
+      place: its components.
       shape: of the elements that are accessed.
     """
 
     memory: Allocation
     state: int
-    place: tuple[int, ...]
+    place: _Place
     shape: tuple[int, ...]
+
+    @property
+    def base(self) -> _Base:
+        """Places of one base lie at known distances from each other."""
+        return _base(self.place, self.shape)
 
 
 class _Holding(NamedTuple):
@@ -221,18 +234,18 @@ class _Walk:
         results = self.numbers.results(op, sorted(used) if op.name in _COMMUTING else used)
         self._depth |= dict.fromkeys(results, self._varies(used))
         if op.name == "add":
-            self._offsets[results[0]] = self._sum(results[0], *used)
+            self._offsets[results[0]] = self._sum(results[0], op.results[0].dtype, *used)
         if op.name == "and":
             self._lanes[results[0]] = frozenset().union(*map(self._conditions, used))
         return results
 
-    def _sum(self, number: int, *addends: int) -> tuple[int, int]:
-        """A sum of two values as what a constant is added to, and that constant."""
+    def _sum(self, number: int, dtype: Any, *addends: int) -> tuple[int, int]:
+        """A sum of two values as what a constant is added to, and that constant, as a dtype has it."""
         for one, other in (addends, reversed(addends)):
             base, added = self._offset(one)
             if base == _NOTHING:
                 rest, before = self._offset(other)
-                return rest, before + added
+                return rest, _wrapped(before + added, np.dtype(dtype))
         return number, 0
 
     def _offset(self, number: int) -> tuple[int, int]:
@@ -272,15 +285,16 @@ class _Walk:
         found = dict(zip(op.used, used, strict=True))
         index = tuple(self._of(value, found) for value in ops.indices(op))
         lanes = frozenset[int]() if mask is None else self._conditions(self._of(mask, found))
-        base = tuple(self._offset(component)[0] for component in index)
+        place = tuple(map(self._offset, index))
+        base = _base(place, shape)
         if op.name == ops.LOAD:
-            held = _Held(memory, self._state[memory].of(base), index, shape)
+            held = _Held(memory, self._state[memory].of(base), place, shape)
             return [self._load(key, held, _Holding(lanes, op.results[0], results[0]), scope)]
         if op.name == ops.STORE:
             before = self._state[memory]
             self._change([memory], scope.depth)
             self._state[memory] = before.after(self._made(scope.depth), base)
-            held, value = _Held(memory, self._state[memory].of(base), index, shape), op.operands[1 + len(index)]
+            held, value = _Held(memory, self._state[memory].of(base), place, shape), op.operands[1 + len(index)]
             stored = self._of(value, found)
             stored = stored if value.shape == shape else self.numbers.of(("broadcast", stored, shape))
             scope.available[held] = [_Holding(lanes, value, stored)] if value.dtype == memory.dtype else []
@@ -291,17 +305,17 @@ class _Walk:
         if (before := _of_lanes(scope.available, held, made.lanes)) is not None:
             self.never[key] = before.value
             return before.number if before.lanes == made.lanes else made.number
-        self._depth[made.number] = self._varies((*held.place, *made.lanes, held.state))
+        self._depth[made.number] = self._varies((*held.base[1], *made.lanes, held.state))
         self._invariant(_Invariant(key, held, made.lanes), scope)
         scope.available.setdefault(held, []).append(made)
         return made.number
 
     def _state_of(self, contents: Mapping[Allocation, _Contents], held: _Held) -> int:
-        return contents[held.memory].of(tuple(self._offset(component)[0] for component in held.place))
+        return contents[held.memory].of(held.base)
 
     def _invariant(self, load: _Invariant, scope: _Scope) -> None:
         """Notes a load of a loop if its place is the same in all iterations."""
-        varies = self._varies((*load.held.place, *load.lanes))
+        varies = self._varies((*load.held.base[1], *load.lanes))
         if scope.loop is None or varies >= scope.depth:
             return
         if self._state_of(scope.loop.start, load.held) == load.held.state:
@@ -356,6 +370,18 @@ class _Walk:
         if state == before and loop.certain:
             around.available.setdefault(load.held, []).append(last)
             self._invariant(load, around)
+
+
+def _base(place: _Place, shape: tuple[int, ...]) -> _Base:
+    return shape, tuple(number for number, _ in place)
+
+
+def _wrapped(number: int, dtype: np.dtype[Any]) -> int:
+    """What an integer of a dtype is that has gone beyond its ends."""
+    if dtype.kind not in "iu":
+        return number
+    least = int(np.iinfo(dtype).min)
+    return (number - least) % (1 << 8 * dtype.itemsize) + least
 
 
 def _of_lanes(available: _Available, held: _Held, lanes: frozenset[int]) -> _Holding | None:

@@ -35,7 +35,8 @@ class Memoised(Generic[_T]):
 
     def known(self, given: Sequence[Any]) -> Kept[_T] | None:
         """The value for arrays and scalars that hold the same bytes as those of the last call; None if they do not."""
-        kept, self._kept = self._kept, None  # should the function raise an error, nothing is left of others
+        # Should the function raise an error, nothing is left of others.
+        kept, self._kept, self._looked_at = self._kept, None, None
         if kept is None:
             return None
         buffers = _buffers(given)

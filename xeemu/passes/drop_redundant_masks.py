@@ -68,7 +68,10 @@ def _is_masked(op: Op, analyses: Analyses) -> bool:
     form = analyses.known(mask).form
     if form is not None and form.constant:
         return False
-    return op.name == ops.STORE or isinstance(op.operands[-1], Constant)
+    if op.name == ops.STORE:
+        return True
+    other = ops.other(op)
+    return other is not None and not other.shape  # an array has one for each that loads, wherever that is
 
 
 @dataclasses.dataclass(frozen=True)

@@ -147,7 +147,7 @@ def _loaded(builder: Builder, part: _Part) -> Value:
     """What a load gives, of what was stored; who is masked out gets what is to be given instead."""
     load, store = part.load, part.store
     dtype, rank = load.op.operands[0].dtype, load.op.attributes["access"].rank
-    (value,) = builder.rewriter.values([store.op.operands[1 + rank]])
+    (value,) = builder.rewriter.values([store.op.operands[1 + store.op.attributes["access"].rank]])
     rest = [] if load.where.all else builder.rewriter.values(load.op.operands[2 + rank :])
     whole = store.where.all and load.where.all and part.chosen.in_order
     if whole and (value.shape, value.dtype) == (load.where.shape, dtype):

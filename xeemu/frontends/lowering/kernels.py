@@ -226,6 +226,11 @@ def prints(function: Function, names: Collection[str] = printing.PRINTING) -> bo
     return any(isinstance(node, Call) and node.name in names for node in parts)
 
 
+def is_volatile(function: Function) -> bool:
+    """True if a kernel, or what it calls, has something volatile."""
+    return any(part.spells("volatile") for part in effects.functions(function))
+
+
 def _is_global(of: types.Type) -> bool:
     return opaques.is_image(of) or (isinstance(of, types.Pointer) and of.space == "global")
 

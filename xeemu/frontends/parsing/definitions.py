@@ -1,5 +1,6 @@
 """Definitions: the functions and variables of one translation unit."""
 
+import functools
 import re
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -118,6 +119,7 @@ class Definitions:
             sub_group_size[0] if sub_group_size else None,
             spelled,
             lambda: self._read(cursor, self._functions[key], refused),
+            functools.partial(clang.spells, cursor),
         )
 
     def _result(self, cursor: Cursor, place: SourceLocation) -> tuple[Type, KernelError | None]:
