@@ -75,7 +75,7 @@ def _shared_words(access: Access, executions: Sequence[Execution], device: xe.De
 
 
 def _is_reduced(access: Access, executions: Sequence[Execution], device: xe.Device) -> bool:
-    """Whether compilers make one atomic update of a sub-group's; nobody asks for the old value."""
+    """True if compilers make one atomic update of a sub-group's; nobody asks for the old value."""
     words = access.kind == "atomic" and np.dtype(access.dtype) in (np.int32, np.uint32)
     return device.reduced_atomics and words and all(e.uniform for e in executions)
 
@@ -197,7 +197,7 @@ class Comparison:
       access: the access.
       found: the figures of the report; None where it does not know one.
       counted: those of the brute force.
-      estimated: whether those of the report are estimates.
+      estimated: true if those of the report are estimates.
     """
 
     access: Access

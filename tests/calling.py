@@ -52,7 +52,7 @@ def traced(name, arrays, of, result, narrow=()):
 
 
 def known(name, arrays, of, result):
-    """The same of numbers that are known before the kernel runs."""
+    """The results for numbers that are known before the kernel runs."""
     rows = zip(*arrays, strict=True)
     found = [catalogue.find(name)(list(map(values.constant, row, of)), result) for row in rows]
     assert all(n.known and n.type == result for n in found)

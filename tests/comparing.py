@@ -21,7 +21,7 @@ class Comparison:
       findings: of `xe.check`; the error if it has refused the program.
       verdict: `"found"`, `"clean"`, `"false alarm"`, `"missed"`, `"hidden"` (racy, but not along the orders of
         lockstep), `"benign"` (all racing stores are of one value) or `"refused"`.
-      same: whether both name the same pairs of lines.
+      same: true if both name the same pairs of lines.
     """
 
     rendered: Rendered

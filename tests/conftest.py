@@ -70,7 +70,7 @@ def pytest_configure(config):
 
 
 def _takes(flag, cache):
-    """Whether this JAX knows a flag of XLA; the names come and go, and unknown ones end the process."""
+    """True if this JAX knows a flag of XLA; the names come and go, and unknown ones end the process."""
     key = f"xla/{jax.lib.__version__}/{flag}"
     known = cache.get(key, None) if cache else None
     if known is None:

@@ -96,9 +96,9 @@ class Variable:
       kind: `scalar`, `float`, `array`, `rows`, `floats`, `vector`, `record`, `union`, `pointer` (to one), `window`
         (to eight), `to_record`.
       roots: the variables whose values it stands for: its own name, of a pointer those that it may point to.
-      fixed: whether the program may not assign it.
-      uniform: whether it begins with one value for the whole group.
-      const: whether what a pointer points to may not be written.
+      fixed: true if the program may not assign it.
+      uniform: true if it begins with one value for the whole group.
+      const: true if what a pointer points to may not be written.
       width: of a vector.
     """
 

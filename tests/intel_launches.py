@@ -15,7 +15,7 @@ class Launch(NamedTuple):
 
     Attributes:
       work: bytes moved, operations or items, as the publication counts them, from which the time of a rate follows.
-      submitted: whether the published time has the overhead of submitting the launch in it, next to which it is not
+      submitted: true if the published time has the overhead of submitting the launch in it, next to which it is not
         small.
     """
 

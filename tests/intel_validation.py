@@ -31,7 +31,7 @@ class Outcome(NamedTuple):
       device, launch: a preset, and a name of `intel_kernels.LAUNCHES`; several with ` then ` between, if one time was
         published for all.
       published, unit, source: as it was published.
-      used: whether a figure of the device, or of its generation, was set by it.
+      used: true if a figure of the device, or of its generation, was set by it.
       blind: the day on which it was entered before its prediction was known; empty of those before 2026-11-26, whose
         source was chosen so but whose kernels and mechanisms have been worked on since.
       effect: what is in the number that xeemu does not model by design, since a compiler's choice of registers or the

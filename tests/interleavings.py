@@ -196,7 +196,7 @@ class Program:
         return tuple(k for k in self.work_items if self._within(item, k, level))
 
     def includes(self, item: int, scope: str, other: int) -> bool:
-        """Whether a scope, seen from `item`, takes in `other`."""
+        """True if a scope, seen from `item`, takes in `other`."""
         return scope in ("device", "system") or self._within(item, other, scope)
 
     def inclusive(self, one: int, scope: str, other: int, its: str) -> bool:
@@ -346,7 +346,7 @@ class Verdict:
       races: pairs that some interleaving leaves unordered.
       benign: pairs of plain stores that are unordered only where they store one value.
       ends: final registers, of those interleavings that were gone through.
-      exhaustive: whether all interleavings are covered, or a random choice of them.
+      exhaustive: true if all interleavings are covered, or a random choice of them.
       states: how many states were visited.
     """
 
@@ -709,7 +709,7 @@ def lockstep(program: Program, together: bool = False) -> Verdict:
 
     Args:
       program: the program.
-      together: whether all groups go side by side too, instead of one group after the other.
+      together: true if all groups go side by side too, instead of one group after the other.
     """
     machine = Machine(program)
     state = machine.start()
@@ -728,7 +728,7 @@ def lockstep(program: Program, together: bool = False) -> Verdict:
 
 
 def _fails(machine: Machine, state: State, item: int) -> bool:
-    """Whether a compare_exchange would fail now: those of a step go first."""
+    """True if a compare_exchange would fail now: those of a step go first."""
     step = machine.next(state, item)
     if step is None or not isinstance(step.statement, Access) or step.statement.kind != "compare_exchange":
         return False

@@ -21,7 +21,7 @@ I32 = jnp.int32
 
 
 def is_expressible(test: Litmus) -> bool:
-    """Whether all work-items are on one device."""
+    """True if all work-items are on one device."""
     return len({position.device for position in test.program.positions}) == 1
 
 

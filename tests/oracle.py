@@ -75,7 +75,7 @@ class Stamp(NamedTuple):
     sub_epoch: int
 
     def orders(self, other: "Stamp") -> bool:
-        """Whether a barrier lies between accesses of different work-items."""
+        """True if a barrier lies between accesses of different work-items."""
         in_sub_group = self.sub_group == other.sub_group and self.sub_epoch != other.sub_epoch
         return self.group == other.group and (self.epoch != other.epoch or in_sub_group)
 
@@ -89,7 +89,7 @@ class Memory:
     Attributes:
       data: the elements.
       poison: what a load beyond them gives.
-      private: whether one work-item alone sees it.
+      private: true if one work-item alone sees it.
     """
 
     def __init__(self, name: str, data: np.ndarray, poison: Poison, private: bool = False):
@@ -217,7 +217,7 @@ class Item:
       group_range, local_range: sizes per dimension.
       sub_group_size: lanes of a full sub-group.
       locals: the group's local memories by name.
-      scheduled: whether it must wait for its turn with every access.
+      scheduled: true if it must wait for its turn with every access.
     """
 
     group: tuple[int, ...]
@@ -363,7 +363,7 @@ def run(
 
 
 def serial_order_exists(initial: Any, final: Any, changes: Iterable[tuple[Any, Any]]) -> bool:
-    """Whether atomic operations on one element can have been executed one after the other.
+    """True if atomic operations on one element can have been executed one after the other.
 
     Args:
       initial, final: the element before and after all of them.

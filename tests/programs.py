@@ -376,7 +376,7 @@ def kernel(program: Program, permuted: bool = False) -> xe.Kernel:
 
     Args:
       program: the program.
-      permuted: whether the kernel's first argument is a table with the number of the group that each group plays.
+      permuted: true if the kernel's first argument is a table with the number of the group that each group plays.
     """
 
     def function(wg: Any, *arguments: Any) -> dict[str, Any]:
@@ -710,7 +710,7 @@ def programs(draw: st.DrawFn, plain: bool = False, types: tuple[str, ...] = NARR
 
     Args:
       draw: hypothesis's.
-      plain: whether it is launched over a plain range, and so does without groups.
+      plain: true if it is launched over a plain range, and so does without groups.
       types: what its memories may hold, besides int32.
     """
     group_range, local_range = (draw(_plain_sizes()), None) if plain else draw(_group_sizes())
@@ -1191,7 +1191,7 @@ class _Writer:
         return [Loop(form, trips, body, condition if self.maybe() else None)]
 
     def repeats(self, name: str, entry: Phase, end: Phase) -> bool:
-        """Whether a body that began in phase `entry` can be entered again in phase `end`."""
+        """True if a body that began in phase `entry` can be entered again in phase `end`."""
         return end in (FREE, entry) or (name not in self.ended and end != MIXED)
 
     def choose(self, depth: int) -> list[Statement]:

@@ -129,7 +129,7 @@ def in_order(program: Program) -> bytes:
 
 
 def has_race(program: Program) -> bool:
-    """Whether the accesses of a program, its work-items in order, conflict somewhere."""
+    """True if the accesses of a program, its work-items in order, conflict somewhere."""
     try:
         in_order(program)
     except oracle.Race:
@@ -177,7 +177,7 @@ def kernel(seed: int, old_values: bool = False) -> Program:
 
     Args:
       seed: every seed gives another program; hypothesis would draw many that hardly differ.
-      old_values: whether the order of atomic operations may show in the results.
+      old_values: true if the order of atomic operations may show in the results.
     """
     return _Writer(random.Random(seed), old_values).program()
 

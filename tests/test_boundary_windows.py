@@ -25,7 +25,7 @@ def text_of(kernel, nd_range, *arguments, memory_bytes=None, **static):
 
 
 def looks_up(kernel, nd_range, *arguments, **options):
-    """Whether a launch gathers or scatters."""
+    """True if a launch gathers or scatters."""
     text = text_of(kernel, nd_range, *arguments, **options)
     return " gather[" in text or " scatter" in text
 

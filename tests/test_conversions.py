@@ -398,7 +398,7 @@ FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
 def holds(dtype, given):
-    """Whether every value of `given` is one of `dtype`, found out by trying the extremes."""
+    """True if every value of `given` is one of `dtype`, found out by trying the extremes."""
     if given == dtype:
         return True
     if dtype == "bool":

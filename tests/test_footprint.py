@@ -22,7 +22,7 @@ def of_loads(kernel, *arguments, **static):
 
 
 def listed(addresses):
-    """The same of `[groups, n]` elements of 4 bytes, a group in the middle standing for each."""
+    """Bytes of sectors of `[groups, n]` elements of 4 bytes: of a group in the middle, and of all."""
     sectors = addresses * 4 // 32
     return 32.0 * len(np.unique(sectors[GROUPS // 2])), 32.0 * len(np.unique(sectors))
 

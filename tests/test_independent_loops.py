@@ -67,7 +67,7 @@ def spread(x, out, length, size, space, how, first, move, apart, masked):
 
 
 def check(length, space, how, move, apart, masked=False, dtype="int32", spare=0):
-    """Whether the launch has the results of the scalar program; the loops of all that are emitted."""
+    """True if the launch has the results of the scalar program; the loops of all that are emitted."""
     first = max(0, -move * max(length - 1, 0))
     size = first + max(move, 0) * max(length - 1, 0) + apart * (ITEMS - 1) + 1 + spare
     how_far = {"first": first, "move": move, "apart": apart}

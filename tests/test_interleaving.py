@@ -32,7 +32,7 @@ I32 = jnp.int32
 
 
 def chained(old: np.ndarray, left: np.ndarray, first: Any, last: Any) -> bool:
-    """Whether atomic operations can have seen the values `old` and left the values `left`, in some order."""
+    """True if atomic operations can have seen the values `old` and left the values `left`, in some order."""
     return oracle.serial_order_exists(first, last, zip(old.tolist(), left.tolist(), strict=True))
 
 

@@ -67,7 +67,7 @@ class Loop:
     Attributes:
       items, groups: of the nd-range.
       turns: iterations.
-      written_out: whether the kernel has them one after the other.
+      written_out: true if the kernel has them one after the other.
       around: what the loop is inside of: `"nothing"`, `"branch"`, `"loop"`.
       accesses: of each iteration, to a memory each.
       width: a number that is known at run time alone.
@@ -266,7 +266,7 @@ def _details() -> st.SearchStrategy[tuple[str, str, str]]:
 
 
 def _races(access: Access, items: int, groups: int, turns: int) -> bool:
-    """Whether two work-items may store to one place; the loop may be carried out twice."""
+    """True if two work-items may store to one place; the loop may be carried out twice."""
     users: dict[Any, Any] = {}
     for k, lid, gid in itertools.product(range(turns), range(items), range(groups)):
         where = access.place(k, lid, gid), gid if access.space == "local" else 0

@@ -220,7 +220,7 @@ def test_check_tells_a_race_from_its_repair(racy, right):
 
 
 def does_not_tell_orders(program: Program) -> bool:
-    """Whether the order of atomic operations cannot show: the phases of `programs` mix those that do not commute."""
+    """True if the order of atomic operations cannot show: the phases of `programs` mix those that do not commute."""
     arenas = {b.name for b in program.buffers if b.space in ("local", "region")}
     return not any(isinstance(s, Atomic) and s.memory in arenas for s in statements(program.body))
 

@@ -76,7 +76,7 @@ def reference(data):
 
 
 def is_bypassed(ready):
-    """Whether the pass for it has left none of the memories."""
+    """True if the pass for it has left none of the memories."""
     analyses = pipeline.optimised(ready.program, ready.options.target, after="eliminate_scratchpads")
     return not analyses.program.allocations
 

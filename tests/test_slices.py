@@ -20,7 +20,7 @@ NARROW, SQUARE = xe.NDRange(GROUPS * N, N), xe.NDRange((GROUPS * 4, 4), (4, 4))
 
 
 def looks_up(kernel, nd_range, *arguments):
-    """Whether a launch gathers or scatters."""
+    """True if a launch gathers or scatters."""
     ready = launches.prepared(kernel, nd_range, arguments, device="max1550")
     text = str(jax.make_jaxpr(ready.emit)(*arguments))
     return " gather[" in text or " scatter" in text

@@ -103,7 +103,7 @@ def until(n, goes_on, step, first):
 
 
 def met(n, x, lane):
-    """Whether a number's fields are the lane and the column."""
+    """True if a number's fields are the lane and the column."""
     return ((x & 7) == lane)[..., None] & (columns(n) == (x >> 3)[..., None])
 
 

@@ -172,7 +172,7 @@ def variants(outcomes: Iterable[Outcome]) -> list[list[Outcome]]:
 
 
 def well_chosen(group: Sequence[Outcome], within: float = 0.05) -> bool:
-    """Whether the variant that is predicted to be the fastest is nearly as fast as the one that was."""
+    """True if the variant that is predicted to be the fastest is nearly as fast as the one that was."""
     chosen = min(group, key=lambda o: o.time_us)
     return chosen.measured_us <= (1 + within) * min(o.measured_us for o in group)
 

@@ -57,7 +57,7 @@ def assert_clean(
     Args:
       kernel, nd_range, device: as for `xe.check`.
       *arguments: the launch's arrays and scalars.
-      notes: whether findings that are mere notes are let pass.
+      notes: true if findings that are mere notes are let pass.
       baseline: a file of findings that are accepted, as `xeemu check --write-baseline` writes it.
       **static: the kernel's static parameters.
 

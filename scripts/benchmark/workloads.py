@@ -65,7 +65,7 @@ def workload(name: str, size: str) -> Workload:
 
 
 def enlarged(name: str) -> bool:
-    """Whether the full size of an example is larger than its own."""
+    """True if the full size of an example is larger than its own."""
     return workload(name, "full").size != EXAMPLES[name].size
 
 

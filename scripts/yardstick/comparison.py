@@ -17,7 +17,7 @@ class Difference:
     """How two arrays compare.
 
     Attributes:
-      exact: whether all bits that count are equal.
+      exact: true if all bits that count are equal.
       wrong: how many elements do not agree.
       example: the first of them, in words.
     """

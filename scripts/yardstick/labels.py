@@ -229,6 +229,6 @@ def judged(expect: str, findings: Collection[str], suite: str = "") -> str:
 
 
 def same_number(got: float, wanted: str) -> bool:
-    """Whether a result is what a .ref file says, which has some digits of it."""
+    """True if a result is what a .ref file says, which has some digits of it."""
     number = float(int(wanted, 16)) if wanted.lower().startswith("0x") else float(wanted)
     return math.isclose(float(got), number, rel_tol=1e-5, abs_tol=1e-5) or (math.isnan(number) and math.isnan(got))

@@ -103,7 +103,7 @@ def unlike(own: Sequence[str], theirs: Sequence[str]) -> str:
 
 
 def like(a: str, b: str) -> bool:
-    """Whether two lines say the same, apart from rounding."""
+    """True if two lines say the same, apart from rounding."""
     if a == b:
         return True
     if _NUMBER.sub("#", a) != _NUMBER.sub("#", b):
@@ -117,7 +117,7 @@ def like(a: str, b: str) -> bool:
 
 
 def rough(number: str) -> bool:
-    """Whether a number is one that is rounded, by how it is written."""
+    """True if a number is one that is rounded, by how it is written."""
     return not re.fullmatch(r"[-+]?\d+", number)
 
 
@@ -132,12 +132,12 @@ def close(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
 
 
 def worth(first: np.ndarray, second: np.ndarray) -> bool:
-    """Whether two runs left anything in common in a memory."""
+    """True if two runs left anything in common in a memory."""
     return len(first) == len(second) and bool((first == second).any())
 
 
 def alike(first: np.ndarray, second: np.ndarray, ours: np.ndarray) -> bool:
-    """Whether an array agrees with a memory in what two runs have in common, element by element."""
+    """True if an array agrees with a memory in what two runs have in common, element by element."""
     ours = np.ascontiguousarray(ours)
     if ours.nbytes != len(first) or not ours.nbytes or ours.dtype.names is not None:
         return ours.nbytes == len(first) and records_alike(first, second, ours)

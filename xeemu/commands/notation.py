@@ -87,7 +87,7 @@ def argument(text: str, position: int, shapes_only: bool = False) -> tuple[str, 
     Args:
       text: `NAME=VALUE`.
       position: number of the argument; arguments in different positions have different random elements.
-      shapes_only: whether to give a `jax.ShapeDtypeStruct` for an array, which is then not made.
+      shapes_only: true to give a `jax.ShapeDtypeStruct` for an array, which is then not made.
 
     Raises:
       UsageError: it is not written so, or its file cannot be read.

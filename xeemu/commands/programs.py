@@ -37,7 +37,7 @@ def told(result: "Result", checked: bool) -> str:
 
 
 def is_faulty(result: "Result", checked: bool) -> bool:
-    """Whether the program says that it failed, or an error is found in it."""
+    """True if the program says that it failed, or an error is found in it."""
     found = [result.findings, *(s.findings for s in result.submissions if checked)]
     return bool(result.exit_code) or any(findings.errors for findings in found)
 

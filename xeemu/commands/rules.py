@@ -48,7 +48,7 @@ def arguments(parameters: Sequence[Variable], texts: Sequence[str], shapes_only:
     Args:
       parameters: the kernel's.
       texts: what was written.
-      shapes_only: whether to give a `jax.ShapeDtypeStruct` for an array, which is then not made.
+      shapes_only: true to give a `jax.ShapeDtypeStruct` for an array, which is then not made.
 
     Raises:
       UsageError: they are not written so, are not as many, or a file cannot be read.

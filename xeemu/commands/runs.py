@@ -52,7 +52,7 @@ class Way:
     Attributes:
       device: the modelled device.
       repeat: how many runs follow the first one.
-      verify: whether to compare the outputs with the reference, where there is one.
+      verify: true to compare the outputs with the reference, where there is one.
       schedule: the key of an adversarial run, or None.
       max_iterations: after which a loop is given up, None for the default.
     """

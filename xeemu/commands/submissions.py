@@ -113,7 +113,7 @@ class _Given:
 
     @staticmethod
     def _is_filled(capture: Parameter) -> bool:
-        """Whether a capture has elements, of which the host code does not tell the contents."""
+        """True if a capture has elements, of which the host code does not tell the contents."""
         arrays = (parameters.ACCESSOR, parameters.POINTER, parameters.REDUCTION, parameters.STRUCT)
         return capture.kind in arrays or isinstance(capture.type, types.Array)
 
@@ -140,7 +140,7 @@ class _Given:
         return {**given, **dict(zip(takers, by_position, strict=False))}
 
     def _is_known(self, capture: Parameter) -> bool:
-        """Whether the host code tells all of a capture but the contents of arrays, which it never does."""
+        """True if the host code tells all of a capture but the contents of arrays, which it never does."""
         return arguments.Signature("", (), self._plan, (), ranges.Range("single_task", 1)).is_known(capture)
 
     def _argument(self, capture: Parameter, text: str | None, position: int) -> Any:

@@ -26,7 +26,7 @@ from xeemu.kernels.example import Example
 class KernelOptions:
     """What the command line says about the launch of a bare kernel: sizes, and `NAME=VALUE` texts.
 
-    `shapes_only`: whether the arguments' shapes will do. `build`, `std`: options and language of
+    `shapes_only`: true if the arguments' shapes will do. `build`, `std`: options and language of
     OpenCL's compiler.
     """
 
@@ -54,7 +54,7 @@ class KernelOptions:
 
 @dataclasses.dataclass(frozen=True)
 class SweepOptions(KernelOptions):
-    """The same of a sweep, whose sizes and static parameters an example takes as well."""
+    """Options of a kernel for a sweep, whose sizes and static parameters an example takes as well."""
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ class Target:
 
     Attributes:
       example: the kernel with its launch; a bare kernel's has no reference.
-      bare: whether it was a kernel alone.
+      bare: true if it was a kernel alone.
       origins: where arguments come from that the command line does not give; empty where it or the example gives all.
     """
 

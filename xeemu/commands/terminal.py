@@ -60,7 +60,7 @@ def width(stream: TextIO) -> int:
 
 
 def has_colours(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether to print colours: on a terminal, or where `FORCE_COLOR` asks for them, unless `NO_COLOR` forbids it."""
+    """True to print colours: on a terminal, or where `FORCE_COLOR` asks for them, unless `NO_COLOR` forbids it."""
     if environ.get("NO_COLOR"):
         return False
     if environ.get("FORCE_COLOR", "0") != "0":

@@ -13,7 +13,7 @@ class Verdict:
     """How outputs compare with a reference.
 
     Attributes:
-      agrees: whether they are as near as they should be; None if they were not compared.
+      agrees: true if they are as near as they should be; None if they were not compared.
       brief: a word or two, for a table.
       text: a sentence with the numbers.
     """

@@ -54,7 +54,7 @@ class Evidence:
       strides: gives where the neighbours begin that access one memory at some sites; None if that is not known.
       distances: gives how many elements lie between neighbours at some sites, of all that are known.
       parts: into how many parts what a sub-group does could be divided, at most.
-      has_loops: whether these are iterations of loops.
+      has_loops: true if these are iterations of loops.
     """
 
     sites: tuple[SiteReport, ...]
@@ -114,7 +114,7 @@ class Advice:
       sites: where, the costliest first; empty where it is about the whole launch.
       text: the pattern with its numbers, and what to write instead.
       change: what the launch would do otherwise; None if the model does not tell.
-      minor: whether it is not worth a word where it gains nothing.
+      minor: true if it is not worth a word where it gains nothing.
     """
 
     kind: str

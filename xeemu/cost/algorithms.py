@@ -20,7 +20,7 @@ def of_collective(collective: Collective, elements: int, words: int, geometry: G
 
 
 def of_reduction(elements: int, geometry: Geometry, is_of_group: bool) -> Mapping[str, float]:
-    """The same of a reduction, or another operation that mixes work-items, which JAX has."""
+    """Instructions by class of a reduction, or another operation of JAX's that mixes work-items."""
     across = _across(elements, geometry) if is_of_group else {}
     return {"shuffle": float(_steps(geometry.sub_group_size) * elements), **across}
 

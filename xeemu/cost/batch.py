@@ -46,12 +46,12 @@ class Batch:
 
 
 def is_small(observed: Observed) -> bool:
-    """Whether an access had better wait for others."""
+    """True if an access had better wait for others."""
     return observed.lanes <= _FEW
 
 
 def _measured(group: Sequence[tuple[Observed, list[int]]]) -> list[tuple[int, jax.Array]]:
-    """The same of accesses that are measured alike."""
+    """Their numbers, each with its totals, of accesses that are measured alike."""
     totals = _together([observed for observed, _ in group])
     times: dict[int, np.ndarray] = {}
     for row, (_, places) in enumerate(group):

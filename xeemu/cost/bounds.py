@@ -146,7 +146,7 @@ def _everywhere(operation: Operation) -> Operation:
 
 
 def _is_bounded(node: Node) -> bool:
-    """Whether the boxes hold all executions of a node: it is in no loop whose end depends on data."""
+    """True if the boxes hold all executions of a node: it is in no loop whose end depends on data."""
     endless = node.kind in ("iteration", "test") and not node.certain and not node.counted
     return not endless and (node.parent is None or _is_bounded(node.parent))
 

@@ -171,7 +171,7 @@ def _lines_missed(load: Loaded, traffic: Traffic, device: Device) -> float:
 
 
 def _fits_l1(traffic: Traffic, device: Device) -> bool:
-    """Whether an L1 holds what its resident groups load; one of unknown size is taken to be as large as the SLM."""
+    """True if an L1 holds what its resident groups load; one of unknown size is taken to be as large as the SLM."""
     size = device.l1_bytes_per_core or device.slm_bytes_per_core
     per_core = min(traffic.resident, traffic.groups) / (device.xe_cores or 1)
     return size is not None and per_core * sum(load.sectors.group for load in traffic.loads) <= size
@@ -184,7 +184,7 @@ def _written(store: Stored, traffic: Traffic, device: Device) -> float:
 
 
 def _scratch_fits(scratch: Scratch, traffic: Traffic, device: Device) -> bool:
-    """Whether an L1 holds the scratch of its resident groups."""
+    """True if an L1 holds the scratch of its resident groups."""
     per_core = min(traffic.resident, traffic.groups) / (device.xe_cores or 1) * scratch.group_bytes
     return device.l1_bytes_per_core is not None and per_core <= device.l1_bytes_per_core
 
@@ -232,7 +232,7 @@ def _together(load: Loaded, traffic: Traffic, device: Device) -> float:
 
 
 def _holds_resident(traffic: Traffic, device: Device) -> bool:
-    """Whether the L2 holds what the resident groups load and store."""
+    """True if the L2 holds what the resident groups load and store."""
     resident = min(traffic.resident, traffic.groups)
     each = (load.bursts.group if load.added_bytes is None else load.added_bytes for load in traffic.loads)
     return resident * sum(each) + stored_at_a_time(traffic) <= (device.l2_kept_bytes or device.l2_bytes or 0)

@@ -126,7 +126,7 @@ class Census:
         return {key: times for key, times in found.items() if times is not None}
 
     def _is_partial(self, key: Key) -> bool:
-        """Whether it is known that not all sub-groups make an access each time."""
+        """True if it is known that not all sub-groups make an access each time."""
         count, executions = self.counts[key], self.executions[key[0]]
         if count is None or executions is None:
             return False
@@ -157,12 +157,12 @@ class Census:
         return tuple(key for key, count in self.counts.items() if count is None and self.is_measured(key))
 
     def is_measured(self, key: Key) -> bool:
-        """Whether the device has the figures by which an access is measured."""
+        """True if the device has the figures by which an access is measured."""
         return has_geometry(self.place(key).memory, self.device)
 
     @functools.cached_property
     def complete(self) -> bool:
-        """Whether nothing has to be counted as the kernel runs."""
+        """True if nothing has to be counted as the kernel runs."""
         known = None not in self.executions.values() and None not in self.active.values()
         return known and not self.left and not self.untallied
 
@@ -173,7 +173,7 @@ def take(tree: AccessTree, device: Device, blank: bool = False, is_volatile: boo
     Args:
       tree: the launch.
       device: the modelled device.
-      blank: whether to leave everything to be counted as the kernel runs.
+      blank: true to leave everything to be counted as the kernel runs.
       is_volatile: true if each access is carried out, for all that is known.
     """
     in_registers = _in_registers(tree, device)

@@ -50,14 +50,14 @@ class Row:
 
     @property
     def is_cost(self) -> bool:
-        """Whether more of it is worse for the launch as a whole."""
+        """True if more of it is worse for the launch as a whole."""
         first, *rest = self.figure.split(".")
         if not rest and first.endswith(" cycles"):  # of a resource
             return True
         return first in _COSTS and not any(name in _NO_COSTS for name in rest)
 
     def has_risen(self, share: float) -> bool:
-        """Whether it has risen by more than a share of what it was, or is not known any more.
+        """True if it has risen by more than a share of what it was, or is not known any more.
 
         One that only the later report has has risen, and one that only the earlier has has not.
         """
@@ -76,12 +76,12 @@ class Row:
 
     @property
     def is_exact(self) -> bool:
-        """Whether both are whole numbers, as counters are, so that a difference of one counts."""
+        """True if both are whole numbers, as counters are, so that a difference of one counts."""
         return _is_number(self.before, self.after) and not isinstance(self.before + self.after, float)
 
     @property
     def is_seen(self) -> bool:
-        """Whether the two differ as they are shown; a time or cycles of the model may round to the same."""
+        """True if the two differ as they are shown; a time or cycles of the model may round to the same."""
         return self.shown[0] != self.shown[1]
 
     def __str__(self) -> str:

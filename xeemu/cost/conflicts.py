@@ -115,7 +115,7 @@ def _layout(conflicting: Sequence[SiteReport], sites: Sequence[SiteReport], evid
 
 
 def _is_shown(site: SiteReport, device: Device) -> bool:
-    """Whether all executions of a site have the conflicts of the one that is shown, so that a layout mends all."""
+    """True if all executions of a site have the conflicts of the one that is shown, so that a layout mends all."""
     if site.bank_map is None or not site.requests or site.passes is None:
         return False
     addresses, active = _shown(site.bank_map)
@@ -253,13 +253,13 @@ def figures(site: SiteReport) -> str:
 
 
 def is_one_word(shown: BankMap) -> bool:
-    """Whether all lanes of each request are on one word."""
+    """True if all lanes of each request are on one word."""
     words = [{a // shown.bank_bytes for a in row if a is not None} for row in shown.addresses]
     return any(words) and all(len(touched) <= 1 for touched in words)
 
 
 def stores_parts_of_words(site: SiteReport) -> bool:
-    """Whether lanes of a request store to different bytes of one word."""
+    """True if lanes of a request store to different bytes of one word."""
     if site.op != "store" or site.bank_map is None or _itemsize(site) >= site.bank_map.bank_bytes:
         return False
     rows = [{a for a in row if a is not None} for row in site.bank_map.addresses]

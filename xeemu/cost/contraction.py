@@ -40,6 +40,6 @@ def multiplications(op: Op) -> int:
 
 
 def is_shift(product: Op, facts: Facts) -> bool:
-    """Whether a factor of a product of integers is a power of two that is known."""
+    """True if a factor of a product of integers is a power of two that is known."""
     known = (demanded_words.constant(value, facts) for value in product.operands)
     return any(factor is not None and factor > 0 and factor & (factor - 1) == 0 for factor in known)

@@ -198,7 +198,7 @@ class _Seen:
 
     @property
     def is_small(self) -> bool:
-        """Whether it is sooner compared than reported on again."""
+        """True if it is sooner compared than reported on again."""
         return sum(array.nbytes for array in jax.tree.leaves(self.state)) <= _MOST_COMPARED
 
     @functools.cached_property

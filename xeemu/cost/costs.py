@@ -111,7 +111,7 @@ class Meter:
       geometry: the sizes of the launch.
       chosen: `[n]` flat positions of the elements that may take part.
       layout: its instructions.
-      aligned: whether its vectors are known to begin at multiples of their size.
+      aligned: true if its vectors are known to begin at multiples of their size.
     """
 
     operation: Operation
@@ -141,7 +141,7 @@ class Meter:
 
     @functools.cached_property
     def reduced(self) -> bool:
-        """Whether of the lanes of a request one takes part for all."""
+        """True if of the lanes of a request one takes part for all."""
         return reduction.is_reduced(self.operation, self.device)
 
     @property
@@ -168,7 +168,7 @@ class Meter:
         Args:
           index: `[C, n or 1]` linear index of each element, interleaved.
           active: `[C, n or 1]` which of them take part.
-          every: whether the bytes used in local memory and the passes of the L1 are asked for, which cost time; else
+          every: true if the bytes used in local memory and the passes of the L1 are asked for, which cost time; else
             they are 0.
         """
         return self._executed(functools.partial(self._figures, every=every), index, active)
@@ -243,7 +243,7 @@ class Meter:
         return vectors_() if whole.all() else mixed()
 
     def _accesses_vectors(self, index: Array, active: Array) -> Array:
-        """bool `[C or 1, Q]`: whether each instruction has whole vectors only, all of which begin at multiples of W."""
+        """bool `[C or 1, Q]`: true if each instruction has whole vectors only, all of which begin at multiples of W."""
         layout = self.layout
         if layout.width == 1:
             return np.ones((1, len(layout.slot)), bool)

@@ -83,7 +83,7 @@ class Active(NamedTuple):
 
 
 def has_geometry(memory: Allocation, device: Device) -> bool:
-    """Whether the device's banks (of local memory) or lines are known."""
+    """True if the device's banks (of local memory) or lines are known."""
     return (device.slm_banks if memory.space == "local" else device.line_bytes) is not None
 
 
@@ -163,7 +163,7 @@ class Counter:
         return Vector(seen.width, True, True) if shared and seen.width > 1 else seen
 
     def _is_shared(self, operations: Sequence[Operation], rank: int) -> bool:
-        """Whether a load of words is known to be of the same elements by all work-items, which all make it."""
+        """True if a load of words is known to be of the same elements by all work-items, which all make it."""
         return self.device.shared_load_words is not None and all(
             o.place.op == "load"
             and o.place.memory.dtype.itemsize == _WORD_BYTES

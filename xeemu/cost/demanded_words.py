@@ -63,7 +63,7 @@ def of_dtype(dtype: Any) -> int:
 
 
 def _is_low(value: Value, facts: Facts) -> bool:
-    """Whether a constant mask keeps bits of the low word alone."""
+    """True if a constant mask keeps bits of the low word alone."""
     mask = constant(value, facts)
     return mask is not None and 0 <= mask < 2**32
 

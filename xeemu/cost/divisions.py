@@ -22,7 +22,8 @@ class Divisions:
 
     Attributes:
       bodies: by call path, at least 1.
-      accesses: for each place the share of its requests that each of its operations makes, and the same of these.
+      accesses: for each place the share of its requests that each of its operations makes, and in how many
+        parts these could be made.
     """
 
     bodies: Mapping[Facts, float]
@@ -30,7 +31,7 @@ class Divisions:
 
     @property
     def has_loops(self) -> bool:
-        """Whether there are loops whose iterations could be divided; else they are operations of one line."""
+        """True if there are loops whose iterations could be divided; else they are operations of one line."""
         return any(parts > 1 for parts in self.bodies.values())
 
     @property
@@ -44,7 +45,7 @@ class Divisions:
         return groups / min(groups, self.bodies[facts])
 
     def of_place(self, place: AccessSite, groups: float) -> float:
-        """The same for the requests of a place."""
+        """How many times as many requests a place makes in all, if as many times the groups share it."""
         return sum(share * groups / min(groups, parts) for share, parts in self.accesses[place])
 
 
@@ -87,13 +88,13 @@ class _Sizes:
         return max(1.0, inside / around)
 
     def _is_shared(self, loop: Node) -> bool:
-        """Whether each work-group goes through a loop for a part of global memory, or without any."""
+        """True if each work-group goes through a loop for a part of global memory, or without any."""
         accesses = [o for o in loop.operations() if o.place.memory.space == "global"]
         return not accesses or any(_follows_group(o, self.taken) for o in accesses)
 
 
 def _is_of_the_group(loop: Node, taken: Census) -> bool:
-    """Whether a loop stores to local memory that others load from, or loads what others have stored there."""
+    """True if a loop stores to local memory that others load from, or loads what others have stored there."""
     inside = {id(operation) for operation in loop.operations()}
     others = [o for o in taken.tree.root.operations() if id(o) not in inside and o.place.memory.space == "local"]
     loaded = {o.place.memory for o in others if not o.changes}
@@ -102,7 +103,7 @@ def _is_of_the_group(loop: Node, taken: Census) -> bool:
 
 
 def _copies(operation: Operation) -> bool:
-    """Whether what is loaded goes into local memory, or what is stored comes from there, by operations that are written
+    """True if what is loaded goes into local memory, or what is stored comes from there, by operations that are written
     out in the same body as this one."""
     node, is_load = operation.node, not operation.changes
     own = [o for o in node.steps if isinstance(o, Operation) and o.place.memory.space == "local"]
@@ -119,7 +120,7 @@ def _copies(operation: Operation) -> bool:
 
 
 def _follows_group(operation: Operation, taken: Census) -> bool:
-    """Whether the groups access elements of global memory each of its own, as far as is known. Where there is one
+    """True if the groups access elements of global memory each of its own, as far as is known. Where there is one
     group, what it loads and stores is taken to be so, and what it adds to is not."""
     index = operation.linear_index
     if operation.place.memory.space != "global":

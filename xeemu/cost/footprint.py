@@ -34,7 +34,7 @@ class Footprint:
       launch: by all of them.
       passes: how often a work-group goes through what it touches from the beginning, as loops one after the other do,
         and a loop around others whose iterations touch the same.
-      is_most: whether all is taken to be touched once, because it is not known what is touched again.
+      is_most: true if all is taken to be touched once, because it is not known what is touched again.
       gaps: share of the granules that a work-group does not touch all of; None if it is not known.
     """
 

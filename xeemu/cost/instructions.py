@@ -294,7 +294,7 @@ class _Count:
         return {name: number / shared for name, number in each.items()}
 
     def _is_unrolled(self, node: Node) -> bool:
-        """Whether the loop that a node stands in is unrolled; not where it stands in none."""
+        """True if the loop that a node stands in is unrolled; not where it stands in none."""
         loop: Node | None = node
         while loop is not None and loop.kind not in ("iteration", "test"):
             loop = loop.parent

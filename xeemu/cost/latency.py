@@ -79,7 +79,7 @@ def arithmetic(work: Work, device: Device) -> Waiting:
 
 
 def is_farther(work: Work, device: Device) -> bool:
-    """Whether loads come from DRAM, whose latency is not known; they are taken to wait for the L2."""
+    """True if loads come from DRAM, whose latency is not known; they are taken to wait for the L2."""
     return device.dram_latency_cycles is None and any(wait.past_l1 and wait.past_l2 for wait in work.waits or ())
 
 

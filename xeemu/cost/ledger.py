@@ -100,7 +100,7 @@ class Ledger:
           turns: an int64 for each path.
           active: an int64 for each section in divergent code.
           tallies: uint32 `[elements]` for each memory of `noted`.
-          exceeded: for each loop of `limits` whether it was given up.
+          exceeded: for each loop of `limits` true if it was given up.
           elements, taken: for each access that is shown the last execution by the first group: `[n]` elements of the
             memory, and which of them were accessed, n being all elements of the access.
         """

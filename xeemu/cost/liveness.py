@@ -44,7 +44,7 @@ class _Walk:
         return used
 
     def _acts(self, op: Op, key: Key) -> bool:
-        """Whether an operation does more than give its results."""
+        """True if an operation does more than give its results."""
         memory = self.memories.get(key)
         if op.name in ops.ACCESSES and (ops.of(op).writes or not op.results):
             return memory is None or memory.space != "private"

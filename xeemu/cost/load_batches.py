@@ -28,8 +28,8 @@ class LoadBatch(NamedTuple):
       node: the body that they stand in, of no call.
       before: barriers, loops and branches of that body before them: which of its stretches they stand in.
       depth: loads of the same stretch that their addresses wait for, one after the other.
-      is_local: whether they are of local memory.
-      in_turn: whether their addresses wait for what an iteration before has loaded.
+      is_local: true if they are of local memory.
+      in_turn: true if their addresses wait for what an iteration before has loaded.
     """
 
     node: Node
@@ -84,7 +84,7 @@ def _by_key(found: Mapping[Operation, T]) -> Mapping[Key, T]:
 
 
 def waits(step: "Operation | Meeting | Node") -> bool:
-    """Whether the sub-groups of a work-group wait for one another at a step."""
+    """True if the sub-groups of a work-group wait for one another at a step."""
     return isinstance(step, Meeting) and step.level == collectives.GROUP
 
 
@@ -129,7 +129,7 @@ class _Stretch:
     stored: dict[Allocation, _Depth] = dataclasses.field(default_factory=dict)
 
     def meets_after(self, barriers: int) -> bool:
-        """Whether there is a barrier after so many of them; of a loop's body, in the next iteration."""
+        """True if there is a barrier after so many of them; of a loop's body, in the next iteration."""
         return self.barriers > (0 if self.node.kind == "iteration" else barriers)
 
 
@@ -245,7 +245,7 @@ def _number(step: Operation | Meeting | Node) -> int:
 
 
 def _ends(step: Operation | Meeting | Node) -> bool:
-    """Whether a stretch ends at a step: at a barrier, a loop, and a branch in which something is accessed or meets."""
+    """True if a stretch ends at a step: at a barrier, a loop, and a branch in which something is accessed or meets."""
     if not isinstance(step, Node):
         return waits(step)
     inner = (each for node in step.nodes() for each in node.steps)

@@ -26,7 +26,7 @@ def advice(evidence: Evidence) -> Iterator[Advice]:
 
 
 def _is_alone(wait: Waiting, evidence: Evidence) -> bool:
-    """Whether sub-groups wait long and often for a load with few others under way."""
+    """True if sub-groups wait long and often for a load with few others under way."""
     if wait.site is None or wait.site.space == "local" or (wait.share or 0.0) < _SHARE:
         return False
     together, sub_groups = _together(wait), evidence.groups * evidence.sub_groups

@@ -61,7 +61,7 @@ def joined(inside: Progressions, periods: Mapping[Axis, int], repeating: Iterabl
 
 
 def _holds(inside: Progressions, grid: Grid, condition: Expression) -> np.ndarray:
-    """bool `[n or 1 for each axis]`: whether a condition holds, 1 for axes along which it does not change."""
+    """bool `[n or 1 for each axis]`: true if a condition holds, 1 for axes along which it does not change."""
     moving = inside.of(condition)
     points = {axis: values if axis in moving else values[:1] for axis, values in grid.points.items()}
     return BudgetedGrid(points).of(condition)

@@ -52,7 +52,7 @@ class Observed:
 
     @property
     def by_form(self) -> bool:
-        """Whether a table tells what an execution costs."""
+        """True if a table tells what an execution costs."""
         one = self.where.mask is None or self.where.mask.shape[1] == 1
         return self.address.known.form is not None and one and self.event.present is None
 
@@ -76,7 +76,7 @@ class Observed:
 
     @property
     def everything(self) -> bool:
-        """Whether all lanes of all groups are known to access their elements."""
+        """True if all lanes of all groups are known to access their elements."""
         event = self.event
         return all(part is None for part in (self.where.mask, event.running, event.present, event.address.inside))
 
@@ -145,7 +145,7 @@ class Observed:
     # Bounds of an access by its form.
 
     def _fits(self, times: jax.Array) -> jax.Array:
-        """Whether the access is within bounds as a whole for all groups that carry it out int64 `[G]` times."""
+        """True if the access is within bounds as a whole for all groups that carry it out int64 `[G]` times."""
         form, inside = self.address.known.form, self.address.inside
         assert inside is not None
         if form is None or not self._is_linear:
@@ -159,7 +159,7 @@ class Observed:
 
     @property
     def _is_linear(self) -> bool:
-        """Whether the form alone tells whether an element is within bounds."""
+        """True if the form alone tells whether an element is within bounds."""
         return self.address.known.form is not None and self.address.known.exact and len(self.memory.shape) == 1
 
     def _offset(self, form: Form) -> jax.Array:
@@ -204,7 +204,7 @@ class Observed:
         return self.address.index
 
     def taken(self) -> jax.Array:
-        """`[G or 1, n or 1]` whether a lane accesses its element."""
+        """`[G or 1, n or 1]` true where a lane accesses its element."""
         return self.event.taken(self.chunk.geometry.items)
 
     @property

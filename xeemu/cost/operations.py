@@ -49,12 +49,12 @@ def _product(elements: float, words: int) -> Mapping[str, float]:
 
 
 def is_counted(op: Op) -> bool:
-    """Whether an operation of the language is more than a request to memory."""
+    """True if an operation of the language is more than a request to memory."""
     return ops.of(op).kind in (Kind.ORDER, Kind.COLLECTIVE) or op.name == ops.ATOMIC
 
 
 def branches(op: Op, device: Device) -> bool:
-    """Whether a compiler puts a branch into what it makes of an operation."""
+    """True if a compiler puts a branch into what it makes of an operation."""
     of_floats = bool(op.results) and jnp.issubdtype(op.results[0].dtype, jnp.floating)
     return of_floats and _function(op) in (device.branching_functions or ())
 
@@ -91,7 +91,7 @@ def of_op(
       geometry: the sizes of the launch.
       device: the modelled device.
       words: 32-bit words of an integer result that are needed.
-      in_loop: whether it is carried out in every iteration of a loop.
+      in_loop: true if it is carried out in every iteration of a loop.
     """
     if op.name == ops.BARRIER:
         return {"barrier": 1.0} if op.attributes["level"] == "group" else {}
@@ -140,7 +140,7 @@ def _fences(op: Op, geometry: Geometry) -> int:
 
 
 def _follows(op: Op, facts: Facts) -> bool:
-    """Whether the result is a constant, or one of the operands, because other operands are constants."""
+    """True if the result is a constant, or one of the operands, because other operands are constants."""
     if demanded_words.constant(op.results[0], facts) is not None:
         return True
     return op.name == "select_n" and demanded_words.constant(op.operands[0], facts) is not None

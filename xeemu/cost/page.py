@@ -26,7 +26,7 @@ def of_report(report: "Report") -> str:
 
 
 def fragment(report: "Report") -> str:
-    """The same for a notebook; as text where Jinja is not installed."""
+    """A report in a notebook; as text where Jinja is not installed."""
     return notebook.fragment("report_parts.html", str(report), report=report, view=_view(report))
 
 

@@ -98,7 +98,7 @@ def _step(operation: Operation, box: Box, axis: Axis) -> int:
 
 
 def _is_window(operation: Operation, box: Box, axis: Axis, size: int, geometry: Geometry) -> bool:
-    """Whether what is new to a request in an iteration is a part of what it asks for."""
+    """True if what is new to a request in an iteration is a part of what it asks for."""
     before: list[set[int]] = []
     for number in box[axis][: size + 1]:
         asked = _sectors(operation, {**_middle(box), axis: number}, size, geometry)

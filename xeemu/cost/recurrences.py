@@ -22,7 +22,7 @@ Needs = Mapping[Value, frozenset[int]]
 
 @functools.lru_cache(maxsize=256)
 def is_recurrent(loop: Op) -> bool:
-    """Whether an iteration of a loop needs what the one before has computed. Of loops inside it, it is taken that all
+    """True if an iteration of a loop needs what the one before has computed. Of loops inside it, it is taken that all
     that they give needs all that they are given."""
     structure, body = control.of(loop), loop.regions[-1]
     carried = control.carried(structure, body)

@@ -15,7 +15,7 @@ _BYTES = 4
 
 
 def is_reduced(operation: Operation, device: Device) -> bool:
-    """Whether one lane of a sub-group updates for all that take part."""
+    """True if one lane of a sub-group updates for all that take part."""
     if not device.reduced_atomics or not operation.updates or operation.fetches:
         return False
     dtype, index = operation.place.memory.dtype, operation.linear_index

@@ -135,7 +135,7 @@ class _Loop:
 
     Attributes:
       around: the call path of the body that it stands in.
-      certain: whether it has an iteration each time.
+      certain: true if it has an iteration each time.
       before: the states of memories before it.
       start: those as an iteration begins.
       invariant: the loads so far from one place in all iterations, whose contents are those of the start.

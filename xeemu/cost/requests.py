@@ -86,7 +86,7 @@ def layout(shape: tuple[int, ...], chosen: np.ndarray, geometry: Geometry, width
 
 
 def shared_layout(shape: tuple[int, ...], chosen: np.ndarray, geometry: Geometry, width: int) -> Layout:
-    """The same of loads that all work-items make, of the same elements: of `width` at once, a lane for each."""
+    """The layout of loads that all work-items make, of the same elements: of `width` at once, a lane for each."""
     whole = layout(shape, chosen, geometry, width).slot
     rows = whole[np.arange(len(whole)), (whole[..., 0] >= 0).argmax(1)]
     return Layout(rows[..., None], 1)

@@ -35,11 +35,11 @@ class SiteReport:
       passes: bank passes; of local memory.
       ideal_passes: passes without conflicts; of local memory.
       lines: cache lines that the requests touch, each request's counted; of global and private memory.
-      sectors: the same for the parts of a line that the device moves alone.
+      sectors: parts of a line that the device moves alone, which the requests touch, each request's counted.
       bytes_used: different bytes that the lanes of a request use, summed over requests.
       bytes_moved: bytes of the sectors (lines, where they are not divided) that the requests touch.
       l1_passes: passes of the L1, where it has the banks of the SLM; of global and private memory in closed form.
-      closed_form: whether the counts were known at trace time, so that no run was needed.
+      closed_form: true if the counts were known at trace time, so that no run was needed.
       errors: standard errors of the counts, by name, where they were made on a sample of the work-groups.
       bank_map: of local memory, one execution by a work-group: in closed form the one with the most excess passes, else
         the last one of the first group.

@@ -13,7 +13,7 @@ def sectors_per_cycle(places: float, slice_rate: float, rate: float) -> float:
     Args:
       places: that are sent to at a time, at least 1; each lies in one slice.
       slice_rate: sectors per cycle of a slice.
-      rate: the same of all of them together.
+      rate: sectors per cycle of all of them together.
     """
     places = max(1.0, places)
     slices = rate / slice_rate

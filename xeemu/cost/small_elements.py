@@ -27,7 +27,7 @@ def advice(evidence: Evidence) -> Iterator[Advice]:
 
 
 def is_short(site: SiteReport, evidence: Evidence) -> bool:
-    """Whether its requests are of neighbouring small elements, which are half of a line at most."""
+    """True if its requests are of neighbouring small elements, which are half of a line at most."""
     line, used, size = evidence.device.line_bytes, site.efficiency, _element_bytes(site)
     if line is None or used is None or site in evidence.common or size >= _WORD_BYTES:
         return False

@@ -23,7 +23,7 @@ class Strides:
     steps: tuple[int, ...]
 
     def lie_apart(self, line_bytes: int, width_bytes: int) -> bool:
-        """Whether rows, at least so wide, begin between two lines: since their pitch is not a multiple of the line, or
+        """True if rows, at least so wide, begin between two lines: since their pitch is not a multiple of the line, or
         because all begin in the same place of one. What moves by less is no row, and passes over lines however it is
         laid out."""
         between = [step for step in self.steps if step % line_bytes]

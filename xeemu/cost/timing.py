@@ -145,7 +145,7 @@ def _cycles(found: _Used, work: Work, device: Device, resident_groups: float | N
 
 
 def _is_uncounted(found: Sequence[Term], work: Work, device: Device, resident_groups: float | None) -> bool:
-    """Whether a term is not known as something was not counted, which may be any amount; what a device has no figure
+    """True if a term is not known as something was not counted, which may be any amount; what a device has no figure
     for is missing from all its launches alike."""
     counted = _as_if_counted(work, device)
     if counted is work:

@@ -77,7 +77,7 @@ def _of_memory(sites: Sequence[SiteReport], evidence: Evidence) -> Iterator[Advi
 
 
 def _is_updated(site: SiteReport, evidence: Evidence) -> bool:
-    """Whether the launch stores to the memory of a site, or updates it."""
+    """True if the launch stores to the memory of a site, or updates it."""
     of_memory = (each for each in evidence.sites if (each.space, each.memory) == (site.space, site.memory))
     return any(ops.of_access(each.op).writes for each in of_memory)
 
@@ -110,7 +110,7 @@ def _is_misaligned(site: SiteReport, evidence: Evidence) -> bool:
 
 
 def _lie_apart(sites: Sequence[SiteReport], evidence: Evidence) -> bool:
-    """Whether what the sites access are rows, so that another pitch or beginning has fewer of them cross a line."""
+    """True if what the sites access are rows, so that another pitch or beginning has fewer of them cross a line."""
     strides, line = evidence.strides(sites), evidence.device.line_bytes
     width = max((site.bytes_used or 0) // (site.requests or 1) for site in sites)
     return strides is not None and line is not None and strides.lie_apart(line, width)
@@ -156,7 +156,7 @@ def _in_order(site: SiteReport, evidence: Evidence) -> str:
 
 
 def _has_no_rows(site: SiteReport, evidence: Evidence) -> bool:
-    """Whether neither the memory nor the launch has more than one dimension; memories of C have rows in their index."""
+    """True if neither the memory nor the launch has more than one dimension; memories of C have rows in their index."""
     return evidence.dialect is PYTHON and len(site.shape) == 1 and len(evidence.local_size) == 1
 
 

@@ -31,16 +31,16 @@ class Change:
 
     Attributes:
       sites: sites as they are, each with what it would be.
-      packed: whether these would then touch elements that lie side by side.
+      packed: true if these would then touch elements that lie side by side.
       work: what would be added to counts of `Work`, by field; negative for what would be spared.
       waits: what sub-groups would wait for too.
       together: operations of whose loads as many would be under way at a time as a compiler unrolls iterations.
       loops: operations, each with how many times fewer iterations a loop would have that does nothing but these.
-      spills: whether values would be spilled as they are.
-      instructions: the same for instructions of sub-groups, by class, without requests to memory.
+      spills: true if values would be spilled as they are.
+      instructions: what would be added to those of sub-groups, by class, without requests to memory.
       resident: how many times as many sub-groups an Xe core would hold.
       spread: how many times as many work-groups would share the work; what cannot be divided each does as a whole.
-      merges: whether these would be of the same sub-groups, so that there are more or fewer in each.
+      merges: true if these would be of the same sub-groups, so that there are more or fewer in each.
       filled: how many times fewer sub-groups these would be, as lanes without a work-item would have one.
     """
 

@@ -33,7 +33,7 @@ _REGULAR = ("add", "sub", "mul", "broadcast_in_dim", "convert_element_type", "re
 
 
 def may_be(loop: Node, device: Device) -> bool:
-    """Whether a loop, by its body, is unrolled if it has no barrier."""
+    """True if a loop, by its body, is unrolled if it has no barrier."""
     if loop.kind != "iteration":
         return False
     if device.longest_unrolled_loop is None:
@@ -60,12 +60,12 @@ def loop_of(loop: Node) -> control.Structure | None:
 
 
 def is_parted(node: Node) -> bool:
-    """Whether a node is the body of a loop that work-items leave apart, so that operations of it tell which go on."""
+    """True if a node is the body of a loop that work-items leave apart, so that operations of it tell which go on."""
     return node.kind == "iteration" and bool(node.regions) and isinstance(loop_of(node), control.While)
 
 
 def meets(loop: Node) -> bool:
-    """Whether work-items meet in a loop."""
+    """True if work-items meet in a loop."""
     steps = (step for inner in loop.nodes() for step in inner.steps)
     return any(isinstance(step, Meeting) and step.op.name in ops.LANGUAGE for step in steps)
 
@@ -125,7 +125,7 @@ def _steps(value: Value, out: Value, body: Region) -> list[Op]:
 
 
 def _is_stepped(loop: Node) -> bool:
-    """Whether work-items leave a loop apart, each when a counter has reached a number."""
+    """True if work-items leave a loop apart, each when a counter has reached a number."""
     structure = loop_of(loop)
     if not is_parted(loop) or not isinstance(structure, control.While):
         return False

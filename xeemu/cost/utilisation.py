@@ -89,7 +89,7 @@ def _in_full_requests(site: SiteReport, evidence: Evidence) -> SiteReport:
 
 
 def _goes_on(site: SiteReport, evidence: Evidence) -> bool:
-    """Whether rows of a work-group, shorter than a request, go on in the next one, so that longer ones fill it."""
+    """True if rows of a work-group, shorter than a request, go on in the next one, so that longer ones fill it."""
     length = evidence.local_size[-1]
     if site.space != "global" or len(evidence.local_size) < 2 or length >= evidence.request_lanes:
         return False
@@ -138,13 +138,13 @@ def _active(site: SiteReport, evidence: Evidence) -> float:
 
 
 def _is_sparse(site: SiteReport, evidence: Evidence) -> bool:
-    """Whether few lanes of its requests take part, though each work-item has an access of its own."""
+    """True if few lanes of its requests take part, though each work-item has an access of its own."""
     own = site not in evidence.common and not _is_one_item(site, evidence)
     return own and _active(site, evidence) <= _FEW_LANES
 
 
 def _is_one_item(site: SiteReport, evidence: Evidence) -> bool:
-    """Whether a work-group accesses with one work-item, so that there is nothing to give to others."""
+    """True if a work-group accesses with one work-item, so that there is nothing to give to others."""
     return site.lanes is not None and site.lanes <= (site.requests or 0)
 
 

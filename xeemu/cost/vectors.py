@@ -16,8 +16,8 @@ class Vector(NamedTuple):
 
     Attributes:
       width: elements of a vector; 1 where there are none.
-      aligned: whether each is known to begin at a multiple of its size. If not, that shows as the kernel runs.
-      shared: whether a vector is loaded for a whole sub-group, an element by each lane.
+      aligned: true if each is known to begin at a multiple of its size. If not, that shows as the kernel runs.
+      shared: true if a vector is loaded for a whole sub-group, an element by each lane.
     """
 
     width: int
@@ -75,7 +75,7 @@ def of_access(index: Expression, shape: tuple[int, ...], rank: int, most: int) -
 
 
 def is_shared(index: Expression, rank: int) -> bool:
-    """Whether all work-items are known to access the same elements, of so many axes of work-items."""
+    """True if all work-items are known to access the same elements, of so many axes of work-items."""
     return not index.shape or not any(axis < rank for axis in _of(index).varies)
 
 

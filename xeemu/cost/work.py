@@ -14,7 +14,7 @@ class Wait:
     Attributes:
       requests: loads of sub-groups.
       rounds: times that sub-groups wait for them, all together, since some requests are under way together.
-      is_local: whether they are of local memory.
+      is_local: true if they are of local memory.
       passes: of the request that they wait for, of which the later ones arrive later; at least 1.
       past_l1: the share of the rounds in which something is not in the L1; None if it is not known.
       past_l2: the share of these in which something is not in the L2 either.
@@ -52,7 +52,7 @@ class Work:
       l2_bytes: bytes that pass the L1, without those of atomics.
       store_bytes: of these the bytes of plain stores.
       load_lines: lines that requests of loads ask the L2 for, each request's counted.
-      store_lines: the same of plain stores.
+      store_lines: lines that requests of plain stores ask it for.
       store_sectors: sectors that requests of plain stores write, each request's counted.
       partial_store_sectors: those of them that a request may leave gaps in.
       store_places: different sectors that the groups in flight store to at a time.
@@ -63,7 +63,7 @@ class Work:
       atomic_contention: lanes on the busiest address.
       atomic_places: parts of memory of `Device.atomic_slice_bytes` that the groups in flight update at a time.
       atomic_bytes: bytes of a word.
-      atomic_floats: whether they are sums of floating-point numbers.
+      atomic_floats: true if they are sums of floating-point numbers.
       barriers: executed by work-groups.
       reused: memories of which it depends on data what is loaded or stored again; nothing is taken to be.
       scattered: memories of which it depends on data where they are stored to or updated; everywhere, as is taken.

@@ -79,7 +79,7 @@ def _first_use(body: Region, names: Mapping[Any, str], makes: Callable[[Op], boo
 
 
 def _makes_double(op: Op) -> bool:
-    """Whether the user has asked for a double, rather than JAX's 64-bit mode.
+    """True if the user has asked for a double, rather than JAX's 64-bit mode.
 
     With it on, JAX widens sums, quotients and defaults, and the literals of Python and NumPy, which convert back where
     they are stored. In a program, `jnp.zeros(n, jnp.float64)` is one of the defaults.
@@ -92,7 +92,7 @@ def _makes_double(op: Op) -> bool:
 
 
 def _has_double(op: Op) -> bool:
-    """The same of a kernel of another language, whose types are all the user's."""
+    """True if an operation of a kernel of another language, whose types are all the user's, is of doubles."""
     return any(_is(v, _TYPES["fp64"][0]) for v in [*op.operands, *op.results])
 
 

@@ -84,7 +84,7 @@ def bank_passes(addresses: Array, active: Array, device: Device, *, width: int =
 def request_passes(
     addresses: Array, active: Array, device: Device, *, width: int = 4, kind: Kind = "load"
 ) -> BankPasses:
-    """The same of each hardware request by itself: int32 `[..., R]`."""
+    """Passes of each hardware request by itself: int32 `[..., R]`."""
     _check(device, width, kind)
     addresses, active = lanes.requests(addresses, active, device.request_lanes)
     if _loops(device, width, kind):
@@ -166,7 +166,7 @@ def _words(device: Device, width: int) -> int:
 
 
 def _shares_words(device: Device, kind: str) -> bool:
-    """Whether lanes on one word share a pass."""
+    """True if lanes on one word share a pass."""
     if kind == "store":
         return device.slm_same_word_stores_conflict is False
     return kind == "load" or (kind == "increment" and bool(device.slm_shared_increments))
@@ -182,7 +182,7 @@ def _components(device: Device, width: int) -> int:
 
 
 def _loops(device: Device, width: int, kind: str) -> bool:
-    """Whether the device carries out the atomic as a loop of compare-and-exchanges."""
+    """True if the device carries out the atomic as a loop of compare-and-exchanges."""
     if kind in _WHOLE:
         return False
     too_wide = device.slm_atomic_bytes is not None and width > device.slm_atomic_bytes
@@ -247,7 +247,7 @@ def _units(addresses: Array, device: Device, width: int) -> tuple[Array, Array, 
 
 
 def _are_paired(addresses: Array, active: Array, distance: int) -> Array:
-    """Whether all active lanes i and i ^ distance of a request have one address: booleans `[..., R]`."""
+    """True if all active lanes i and i ^ distance of a request have one address: booleans `[..., R]`."""
     size = addresses.shape[-1]
     if size % (2 * distance):
         return active.any(-1) & False

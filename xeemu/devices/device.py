@@ -40,10 +40,10 @@ class Device:
       max_work_group_size: work-items.
       local_mem_type: SYCL's query: `local` (dedicated), `global` (an abstraction of global memory) or `none`.
       local_mem_size: SYCL's query: bytes of local memory that one work-group may have; 0 where the type is `none`.
-      fp64_native: whether double precision has its own instructions.
-      fp64: SYCL's aspect: whether kernels may use double precision; a launch of one that does is refused where they may
+      fp64_native: true if double precision has its own instructions.
+      fp64: SYCL's aspect: true if kernels may use double precision; a launch of one that does is refused where they may
         not. Intel's compiler can emulate it where there is none, if it is told to; then it is True.
-      fp16, atomic64: the same of half precision, and of atomic operations on 64 bits.
+      fp16, atomic64: likewise, for half precision and for atomic operations on 64 bits.
       private_mem_size: bytes of private memory that one work-item may have, where the device limits it.
       local_mem_variable, private_mem_variable: environment variables that set these sizes (see `in_environment`).
 
@@ -55,7 +55,7 @@ class Device:
       grf_granule_bytes: multiple that a thread's registers are rounded up to, where it takes no more than it needs.
       max_registers_per_work_item: 32-bit registers that the instructions can name, where that is the limit.
       max_work_groups_per_core, barrier_registers_per_core: work-groups an Xe core holds, without and with barriers.
-      fused_engines: whether pairs of engines run sends in lockstep.
+      fused_engines: true if pairs of engines run sends in lockstep.
 
       slm_bytes_per_core: SLM of an Xe core, shared by its resident work-groups.
       slm_sizes_bytes: sizes that a work-group's SLM is rounded up to, ascending.
@@ -65,14 +65,14 @@ class Device:
       shared_load_words: neighbouring words that a request loads for a whole sub-group, a lane each; `None`: as others.
       slm_banks: banks of the SLM.
       slm_bank_bytes: bytes of a bank that one pass serves.
-      slm_same_word_stores_conflict: whether lanes that store to one word take a pass each.
+      slm_same_word_stores_conflict: true if lanes that store to one word take a pass each.
       slm_wide_accesses: how an access wider than a bank is served: by `lane_groups`, so many lanes at a time as need
         `request_lanes` words, or by `components`, the first word of every lane, then the second.
       slm_paired_lanes: a wide load whose lanes i and i ^ p have one address each, for one of these p and all i, serves
         two lane groups at once.
       slm_atomic_bytes: widest arithmetic atomic that the SLM carries out; wider ones are compare-and-exchange loops.
-      slm_float_atomics: whether the SLM adds floats; else that too is such a loop.
-      slm_shared_increments: whether lanes that add the constant 1 to one word, the result unused, share a pass.
+      slm_float_atomics: true if the SLM adds floats; else that too is such a loop.
+      slm_shared_increments: true if lanes that add the constant 1 to one word, the result unused, share a pass.
       slm_compare_exchange_passes: passes of a compare-and-exchange for each lane of a bank.
       slm_masked_passes: passes of an access that a sub-group issues with no lane taking part; `None`: none is known.
       slm_barrier_passes: passes of a barrier of a work-group; None: none, as far as is known.
@@ -87,9 +87,9 @@ class Device:
       l2_kept_bytes: what the L2 holds of that which does not fit it and is asked for again, if less than its size.
       l2_bytes_per_cycle: peak L2 bandwidth of the device.
       load_lines_per_cycle: lines, each request's counted, that the L2 is asked for by loads in a cycle.
-      store_lines_per_cycle: the same by stores.
+      store_lines_per_cycle: lines that it is asked for by stores.
       store_sectors_per_cycle: sectors that stores fill and the L2 takes in a cycle.
-      partial_store_sectors_per_cycle: the same of sectors that stores fill in part.
+      partial_store_sectors_per_cycle: sectors that stores fill in part, and the L2 takes in a cycle.
       dram_bytes_per_s: peak memory bandwidth.
       dram_page_bytes: bytes of DRAM that are opened together.
       dram_pages_per_cycle: pages that DRAM opens in a cycle.
@@ -105,12 +105,12 @@ class Device:
       clock_hz: highest clock.
       fp32_flops_per_cycle: of the device; a multiply-add counts two.
       fp64_lanes_per_cycle: work-items of an Xe core whose double-precision operation starts in a cycle.
-      fp32_repeated_lanes_per_cycle, fp16_repeated_lanes_per_cycle: the same for multiply-adds in single and half
+      fp32_repeated_lanes_per_cycle, fp16_repeated_lanes_per_cycle: likewise, for multiply-adds in single and half
         precision that read a register twice; `None` where they are as others.
-      fp16_lanes_per_cycle, int32_lanes_per_cycle: the same for half precision; for 32-bit integers, without products.
-      int32_multiply_lanes_per_cycle, int64_multiply_lanes_per_cycle: the same for products and multiply-adds of them.
-      special_lanes_per_cycle: the same for roots, exponentials and other transcendental functions.
-      shuffle_lanes_per_cycle: the same for exchanges inside a sub-group.
+      fp16_lanes_per_cycle, int32_lanes_per_cycle: likewise, for half precision; for 32-bit integers, without products.
+      int32_multiply_lanes_per_cycle, int64_multiply_lanes_per_cycle: likewise, for products and multiply-adds of them.
+      special_lanes_per_cycle: likewise, for roots, exponentials and other transcendental functions.
+      shuffle_lanes_per_cycle: likewise, for exchanges inside a sub-group.
       prologue_instructions: that each sub-group executes before those of its kernel; `None`: none, as far as is known.
       argument_instructions: to load an argument that the kernel uses; `None`: instructions take them where they are.
       unrolled_loops: of how many instructions at most the iterations of a loop are of which its compiler carries out
@@ -120,8 +120,8 @@ class Device:
       branching_functions: of these, those with a branch, across which no iterations of a loop are mixed.
       longest_unrolled_loop: most iterations of a counted loop that its compiler unrolls; `None`: any number.
       alu_latency_cycles: of an arithmetic instruction whose result the next one uses.
-      fp64_latency_cycles, special_latency_cycles, shuffle_latency_cycles: the same of those of doubles, of special
-        functions and between lanes, where it is longer.
+      fp64_latency_cycles, special_latency_cycles, shuffle_latency_cycles: of an instruction on doubles, of a special
+        function and of one between lanes, where it is longer.
       send_cycles: cycles that a 32-bit, 16-lane memory message occupies the issue port.
       barrier_latency_cycles: of a work-group barrier, without waiting for late sub-groups.
       fence_latency_cycles: of the fence that a memory order needs, without waiting for what it orders.
@@ -129,7 +129,7 @@ class Device:
       barrier_arrival_cycles: least cycles of an Xe core between two sub-groups that arrive at any of its barriers.
       same_address_atomics_per_cycle, same_address_float_atomics_per_cycle: lanes per cycle of the device that update
         one address of global memory; of sums of floating-point numbers.
-      reduced_atomics: whether its compiler reduces first what the lanes put into one 32-bit word (see `reduction`).
+      reduced_atomics: true if its compiler reduces first what the lanes put into one 32-bit word (see `reduction`).
       atomic_slice_bytes: consecutive bytes of global memory whose atomics the same unit carries out.
       atomic_slice_sends_per_cycle: updates of a sector per cycle that such a unit takes from different lanes.
       launch_overhead_s: from submission to the end of an empty launch.

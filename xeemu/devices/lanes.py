@@ -134,7 +134,7 @@ def most_in_one(active: Array, key: Array, size: int, alike: bool) -> Array:
     Args:
       active, key: as of `different`.
       size: of the pieces.
-      alike: whether lanes with one key count as one.
+      alike: true if lanes with one key count as one.
     """
     keys = _keys(active, key)
     found = _most(keys, size, alike) if isinstance(keys, np.ndarray) else _most_in_jax(keys, size, alike)
@@ -148,7 +148,7 @@ def _keys(active: Array, key: Array) -> Array:
 
 
 def _turns(keys: Array, sizes: Sequence[int]) -> list[Array]:
-    """The same of keys `[n, S]`, -1 where a lane is not active: `[n, 1]` each."""
+    """What `turns` gives of keys `[n, S]`, -1 where a lane is not active: `[n, 1]` each."""
     xp, (first, *others) = namespace(keys), _ordered(keys)
     run = (first >= 0).astype(np.int32)
     most, total = [run for _ in sizes], [run for _ in sizes]
@@ -162,7 +162,7 @@ def _turns(keys: Array, sizes: Sequence[int]) -> list[Array]:
 
 
 def _most(keys: Array, size: int, alike: bool) -> Array:
-    """The same of keys `[n, S]`, -1 where a lane is not active: `[n, 1]`."""
+    """What `most_in_one` gives of keys `[n, S]`, -1 where a lane is not active: `[n, 1]`."""
     xp, (first, *others) = namespace(keys), _ordered(keys)
     run = most = (first >= 0).astype(np.int32)
     for before, after in itertools.pairwise((first, *others)):
@@ -178,7 +178,7 @@ _most_in_jax = jax.jit(_most, static_argnums=(1, 2))
 
 
 def _pieces_of_array(keys: np.ndarray, sizes: Sequence[int]) -> list[np.ndarray]:
-    """The same of keys `[n, S]`, -1 where a lane is not active."""
+    """How many pieces keys `[n, S]` lie in, -1 where a lane is not active, for each size."""
     ordered = np.sort(keys, axis=1)
     each = [ordered // size for size in sizes]
     return [(pieces[:, 0] >= 0).astype(np.int32) + (np.diff(pieces) != 0).sum(1) for pieces in each]
@@ -204,7 +204,7 @@ def _pieces(keys: jax.Array, sizes: tuple[int, ...]) -> list[jax.Array]:
 
 
 def _are_apart(before: jax.Array, after: jax.Array, size: int) -> jax.Array:
-    """Whether keys are in different pieces of `size` numbers; -1 is in none."""
+    """True if keys are in different pieces of `size` numbers; -1 is in none."""
     if size & (size - 1):
         return before // size != after // size
     # -1 differs from all others by the highest bit.

@@ -57,7 +57,7 @@ def line_counts(
       width: bytes per lane.
       alignment: what every address is a multiple of, a divisor of `width`; default `width`. A smaller one, such as the
         element's size of a vector access, costs as many times the work.
-      atomic: whether it is an atomic.
+      atomic: true if it is an atomic.
 
     Raises:
       KernelArgumentError: the device's lines are not known, or the alignment divides neither the width nor a sector.
@@ -76,7 +76,7 @@ def request_counts(
     alignment: int | None = None,
     atomic: bool = False,
 ) -> LineCounts:
-    """The same of each hardware request by itself: int32 `[..., R]`."""
+    """Lines, sectors and bytes of each hardware request by itself: int32 `[..., R]`."""
     alignment = width if alignment is None else alignment
     line_bytes, sector_bytes = _sizes(device, width, alignment)
     address, active = lanes.requests(addresses, active, device.request_lanes)

@@ -90,7 +90,7 @@ def occupancy(
         the large-GRF mode, which halves the threads. On the H200 it is what the compiler reports per thread. `None`:
         what a full complement of threads leaves.
       sub_group_size: default: the device's.
-      barriers: whether the kernel has barriers, which are fewer than the slots of groups without.
+      barriers: true if the kernel has barriers, which are fewer than the slots of groups without.
       groups: work-groups of the launch, for `average`, `peak` and `waves`.
 
     Raises:

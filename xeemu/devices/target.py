@@ -150,7 +150,7 @@ class Threads:
       unit_ns: nanoseconds of a core for a unit of work, an element of fused arithmetic.
       byte_ns: for a byte of arguments and results, which come from memory once.
       thread_ns: of work that a thread has at least: to wake one takes some tenths of a millisecond.
-      piece_ns: the same of a piece of a launch, which takes one or two milliseconds.
+      piece_ns: of work that a piece of a launch has at least, which takes one or two milliseconds.
       merged_ns: for each element of a result of which threads have copies.
       moved_ns: for each byte of a result that is moved to its place.
       chunks: of a thread at least, so that none has much more to do than others.
@@ -197,7 +197,7 @@ class Target:
       observed_chunk_bytes: the same under observers, whose counters take room as well. How many groups go in lockstep
         decides how often they try a compare-and-exchange again: the counts of `tests/data/validation.csv` are for this.
       most_times: how many times as much the compiler may take in the end: a bound of memory, not what is fastest.
-      whole_bytes: of a launch of so much it is tried whether the compiler needs chunks at all; 0 for never (2-core CPU,
+      whole_bytes: of a launch of so much it is tried true if the compiler needs chunks at all; 0 for never (2-core CPU,
         reductions by atomics: 0.55 ms for 1.22).
       many_items: work-items of a chunk from which on what they do takes much longer than to begin it (2-core CPU, sums
         and products of a convolution); None where that is never so.

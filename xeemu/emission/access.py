@@ -103,7 +103,7 @@ class Loaded:
       where: which these are.
       other: what it gives for those left out by its mask, if it has one.
       layout: how its result is held.
-      varying: whether that differs between groups.
+      varying: true if that differs between groups.
       chunk: the work-groups.
     """
 

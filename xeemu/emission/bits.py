@@ -28,7 +28,7 @@ def of_bits(array: jax.Array, like: jax.Array) -> jax.Array:
 
 
 def any_of(mask: jax.Array) -> jax.Array:
-    """Whether any of a mask's elements holds; a scalar."""
+    """True if any of a mask's elements holds; a scalar."""
     return mask.astype(np.uint8).max(initial=0) != 0
 
 

@@ -93,8 +93,8 @@ class Update:
         work-items' own elements `[G, L]` the numbers in each one's private memory, or how many it has.
       values: `[G, n]` what to combine them with.
       op: the operation.
-      always: whether every element takes part.
-      own: whether each work-item updates one element of its own.
+      always: true if every element takes part.
+      own: true if each work-item updates one element of its own.
       few: the number added and its range of elements, where a scatter may be slower (`small_histograms`); else None.
     """
 

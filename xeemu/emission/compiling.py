@@ -38,7 +38,7 @@ _AS_IT_IS = contextlib.nullcontext()
 
 
 def is_tracing() -> bool:
-    """Whether JAX is tracing something, of which operations on arrays may become a part."""
+    """True if JAX is tracing something, of which operations on arrays may become a part."""
     return bool(jex_core.get_opaque_trace_state() != _state_outside())
 
 
@@ -70,18 +70,18 @@ def effort(little: bool) -> Mapping[str, Any]:
 
 @functools.cache
 def takes_little() -> bool:
-    """Whether XLA can be asked to try little."""
+    """True if XLA can be asked to try little."""
     return takes(LITTLE)
 
 
 @functools.cache
 def takes_single() -> bool:
-    """Whether a program can keep to the thread that calls it."""
+    """True if a program can keep to the thread that calls it."""
     return takes(_SINGLE)
 
 
 def takes(options: Mapping[str, Any]) -> bool:
-    """Whether this JAX knows XLA's options for a CPU: their names come and go, and unknown ones are errors."""
+    """True if this JAX knows XLA's options for a CPU: their names come and go, and unknown ones are errors."""
     with jax.core.eval_context(), jax.default_device(jax.local_devices(backend="cpu")[0]):
         try:
             jax.jit(lambda: 0, compiler_options=dict(options)).lower().compile()

@@ -40,7 +40,7 @@ class Event:
       present: `[G, L]` mask of the work-items that exist, or None for all.
       indices: the components of its index.
       values: what it stores or combines with the memory.
-      unset: whether what it stores counts as not written.
+      unset: true if what it stores counts as not written.
     """
 
     facts: Facts
@@ -55,18 +55,18 @@ class Event:
     unset: bool = False
 
     def active(self, items: int) -> jax.Array:
-        """`[G or 1, n or 1]` whether a lane takes part, within bounds or not; `items` of a group."""
+        """`[G or 1, n or 1]` true where a lane takes part, within bounds or not; `items` of a group."""
         executing = self.executing(items)
         return executing if self.lanes.mask is None else executing & self.lanes.mask
 
     def executing(self, items: int) -> jax.Array:
-        """`[G or 1, n or 1]` whether a lane comes to the access, masked out or not; `items` of a group."""
+        """`[G or 1, n or 1]` true where a lane comes to the access, masked out or not; `items` of a group."""
         present = self._present(items)
         executing = jnp.ones((1, 1), bool) if present is None else present
         return executing if self.running is None else executing & self.running[:, None]
 
     def taken(self, items: int) -> jax.Array:
-        """`[G or 1, n or 1]` whether a lane accesses its element; `items` of a group."""
+        """`[G or 1, n or 1]` true where a lane accesses its element; `items` of a group."""
         active = self.active(items)
         inside = self.address.inside
         return active if inside is None else active & inside
@@ -76,7 +76,7 @@ class Event:
         return self.lanes.chosen // (math.prod(self.lanes.shape) // items)
 
     def _present(self, items: int) -> jax.Array | None:
-        """`[G, n or 1]` whether the work-item of each element exists."""
+        """`[G, n or 1]` true where the work-item of each element exists."""
         if self.present is None:
             return None
         return self.present[:, self.items(items)] if self.lanes.shape else self.present[:, :1]
@@ -126,7 +126,7 @@ class Observer:
     JAX may trace a loop's body more than once; what is told then is told again, with the state from before.
 
     Attributes:
-      watches: whether there is anything to tell it; if not, loops test their predicates where JAX does.
+      watches: true if there is anything to tell it; if not, loops test their predicates where JAX does.
       limits: after how many iterations loops that test a predicate are left.
       followed: the operations that are no accesses of which it wants to know the results.
       state: the pytree that loops and branches carry.
@@ -138,7 +138,7 @@ class Observer:
     state: Any = ()
 
     def goes_on(self) -> jax.Array | None:
-        """Whether loops that are counted may go on, a bool; None if only their predicates and limits end them."""
+        """True if loops that are counted may go on, a bool; None if only their predicates and limits end them."""
         return None
 
     def on_access(self, event: Event, chunk: EmittedChunk) -> None:

@@ -105,7 +105,7 @@ class PlacedWindow:
         return rectangles.written(window.rectangle, data, new, self.starts)
 
     def fits(self, elements: int, travel: int = 0) -> jax.Array:
-        """Whether the window stays on a line of so many elements when it travels so far."""
+        """True if the window stays on a line of so many elements when it travels so far."""
         start = self.starts[self._axis]
         last = elements - self.window.rectangle.sizes[self._axis] - max(travel, 0)
         return (start >= max(-travel, 0)) & (start <= last)

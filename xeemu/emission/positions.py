@@ -126,7 +126,7 @@ class Located:
 
     @property
     def inside(self) -> jax.Array | None:
-        """`[G or 1, n or 1]` whether the index is within bounds, or None if it is proved to be."""
+        """`[G or 1, n or 1]` true where the index is within bounds, or None if it is proved to be."""
         return None if self.known.proved else self.find()[1]
 
     def found(self) -> "Located":

@@ -96,7 +96,7 @@ class _AtBoundary:
         return lax.cond(self.met(), self._around, lambda data: self._blank(data.dtype), data)
 
     def met(self) -> jax.Array:
-        """Whether it lies in its memory at least in part."""
+        """True if it lies in its memory at least in part."""
         each = zip(self.starts, self.rectangle.sizes, self.rectangle.shape, strict=True)
         return functools.reduce(operator.and_, (_between(1 - size, start, n - 1) for start, size, n in each))
 

@@ -48,7 +48,7 @@ class _Transposed:
       source: what it was made from; if that has one element only, all of the array are it.
       axes: which elements of the source it has, in its order, of rows that are as long as can be.
       shape: of the array.
-      fused: whether a compiler would compute the source together with what uses it.
+      fused: true if a compiler would compute the source together with what uses it.
     """
 
     source: jax.Array
@@ -58,7 +58,7 @@ class _Transposed:
 
     @property
     def in_order(self) -> bool:
-        """Whether it has the elements in the order of the source."""
+        """True if it has the elements in the order of the source."""
         return len(self.axes) <= 1
 
     @property

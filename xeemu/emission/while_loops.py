@@ -68,7 +68,7 @@ class _Emitted:
         return self.carried.first(self.emitter.context.chunk)
 
     def goes_on(self, packed: list[Any], running: jax.Array | None) -> jax.Array:
-        """Whether there is another iteration, for the groups of a mask."""
+        """True if there is another iteration, for the groups of a mask."""
         inputs = [*control.seen(self.applied.op, self.applied.operands, 0), *self.carried.inside(packed)]
         (tested,) = self.emitter.body(self.plan.predicate, inputs, running)
         return as_value(tested).array(self.emitter.context.chunk)
@@ -113,7 +113,7 @@ def _counted(loop: _Emitted, limit: int) -> _Last:
 
 
 def _may_go_on(observer: Observer, within: jax.Array) -> jax.Array:
-    """Whether a loop within its limit may go on."""
+    """True if a loop within its limit may go on."""
     may = observer.goes_on()
     return within if may is None else within & may
 

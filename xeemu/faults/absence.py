@@ -38,7 +38,7 @@ class Absent:
       items: `[n]` linear local ids of such work-items.
       sources: `[n]` the lanes that they ask for.
       lanes: `[n]` how many their sub-groups have; for an algorithm of the group, the group.
-      inactive: `[n]` whether there is such a lane, which is not active.
+      inactive: `[n]` true where there is such a lane, which is not active.
     """
 
     op: Op
@@ -92,7 +92,7 @@ def uses(program: Program, scalars: Sequence[Any]) -> list[Use]:
 
 
 def _may_be_absent(op: Op, geometry: Geometry) -> bool:
-    """Whether some lane that an operation may ask for does not exist."""
+    """True if some lane that an operation may ask for does not exist."""
     if op.name != ops.COLLECTIVE or op.attributes["collective"].kind not in _EXCHANGES:
         return False
     if op.attributes["collective"].masked:

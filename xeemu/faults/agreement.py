@@ -21,7 +21,7 @@ _Stretch = tuple[Allocation, int, tuple[int, ...]]
 
 
 def is_settled(memory: Allocation, proofs: Proofs, written: frozenset[Allocation]) -> bool:
-    """Whether no data decide if stores of a memory that race for an element store one value.
+    """True if no data decide if stores of a memory that race for an element store one value.
 
     Args:
       memory: the memory.

@@ -25,7 +25,7 @@ _LOAD_BYTES, _STORE_BYTES = 4, 16
 
 
 def is_required(device: Device) -> bool:
-    """Whether a device carries out blocks by Intel's messages."""
+    """True if a device carries out blocks by Intel's messages."""
     return device.architecture != "hopper"
 
 
@@ -69,7 +69,7 @@ def block_index(event: Event, chunk: EmittedChunk) -> jax.Array:
 
 
 def misaligned(event: Event, operation: Operation, chunk: EmittedChunk) -> jax.Array:
-    """`[G or 1, n or 1]` whether a lane is the first of a sub-group whose block begins where it may not."""
+    """`[G or 1, n or 1]` true where a lane is the first of a sub-group whose block begins where it may not."""
     index, items = block_index(event, chunk), chunk.geometry.items
     first = event.items(items) % chunk.geometry.sub_group_size == 0
     return event.active(items) & first & (lax.rem(index, index.dtype.type(required_elements(operation))) != 0)

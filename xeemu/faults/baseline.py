@@ -146,7 +146,7 @@ class Baseline:
 
     @property
     def is_dated(self) -> bool:
-        """Whether it is of a file that knew neither kernels nor counts."""
+        """True if it is of a file that knew neither kernels nor counts."""
         return any(entry.count is None for entry in self.accepted)
 
     def remaining(self, findings: Findings, subject: Subject) -> Findings:
@@ -163,7 +163,7 @@ class Baseline:
         return Findings(rest, findings.proved, findings.watched)
 
     def knows(self, finding: Finding, subject: Subject) -> bool:
-        """Whether it accepts findings with the mark of this one, of a kernel."""
+        """True if it accepts findings with the mark of this one, of a kernel."""
         return any(entry.mark == Mark.of(finding) for entry in self._about(subject))
 
     def _about(self, subject: Subject) -> list[Accepted]:

@@ -36,7 +36,7 @@ class Record(NamedTuple):
     Attributes:
       spot: its number among those of the memory.
       place: `[G, n]` position in the stamps.
-      taken: `[G, n]` whether a lane accesses its element.
+      taken: `[G, n]` true where a lane accesses its element.
       first, last: `[n]` the work-items that do so.
       barriers, epoch, sub_epoch: `[G]` of the group, and of the memory.
       value: `[G, n]` bits that a lane stores; anything for what is no store.
@@ -82,7 +82,7 @@ class Table:
       numbers, others, turned, both: `[S, most]` for each such pair its number, the other spot's, whether the spot is
         the first one of it, and whether both store.
       alone: `[S]` the number of the pair with itself, or -1.
-      stores: `[S]` whether it stores.
+      stores: `[S]` true where it stores.
     """
 
     spots: tuple[Spot, ...]
@@ -101,7 +101,7 @@ class Table:
 
     @property
     def compares(self) -> bool:
-        """Whether it matters which values are stored: whether two stores may race."""
+        """True if it matters which values are stored: whether two stores may race."""
         return bool(self.both.any() or (self.stores & (self.alone >= 0)).any())
 
 
@@ -146,7 +146,7 @@ class Batch:
       lanes: of a sub-group.
       groups: `[G]` linear ids.
       elements: of the memory.
-      own: whether each group has a copy of it.
+      own: true if each group has a copy of it.
     """
 
     table: Table

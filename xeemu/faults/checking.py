@@ -85,7 +85,7 @@ class _Asked:
 
     Attributes:
       device, max_iterations: as of `check`.
-      once: whether its outputs are compared, and then nobody needs them.
+      once: true if its outputs are compared, and then nobody needs them.
     """
 
     device: Device
@@ -181,7 +181,7 @@ def _masks(program: Program, unset: Mapping[str, np.ndarray]) -> dict[Allocation
 
 
 def _of_elements(mask: np.ndarray, elements: int, size: int, name: str) -> np.ndarray:
-    """`[elements]` whether a mask of bytes has any of an element's, of `size` bytes each."""
+    """`[elements]` true where a mask of bytes has any of an element's, of `size` bytes each."""
     if mask.dtype != np.bool_ or mask.size < elements * size:
         raise KernelArgumentError(
             f"unset has {mask.size} of {mask.dtype} for {name}, which has {elements * size} bytes; give a bool for each"
@@ -228,7 +228,7 @@ class Checked:
         Args:
           given: the arguments.
           unset: of memories that are not wholly written which elements are not.
-          once: whether nobody needs the outputs again.
+          once: true if nobody needs the outputs again.
         """
         if self.watch.proofs.complete:
             unwatched = self._seldom if once else executables.executable(self.prepared.unwatched)

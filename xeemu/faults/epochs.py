@@ -33,7 +33,7 @@ def epochs(tree: AccessTree, memory: Allocation, sub_groups: bool) -> dict[Opera
     Args:
       tree: the program.
       memory: the memory.
-      sub_groups: whether the barriers of sub-groups count as well as those of work-groups.
+      sub_groups: true if the barriers of sub-groups count as well as those of work-groups.
     """
 
     def ticks(step: Step) -> bool:
@@ -47,27 +47,27 @@ def is_barrier(step: Meeting) -> bool:
 
 
 def synchronises(step: Meeting) -> bool:
-    """Whether it is a barrier or a group algorithm: a synchronisation point (SYCL 2020, section 4.17.3), no fence."""
+    """True if it is a barrier or a group algorithm: a synchronisation point (SYCL 2020, section 4.17.3), no fence."""
     return step.level is not None
 
 
 def is_of_group(step: Meeting) -> bool:
-    """Whether it is a synchronisation point of the work-group, not of a sub-group."""
+    """True if it is a synchronisation point of the work-group, not of a sub-group."""
     return step.level == GROUP
 
 
 def orders(step: Meeting, memory: Allocation, sub_groups: bool) -> bool:
-    """Whether a step is a synchronisation point that orders the accesses to a memory."""
+    """True if a step is a synchronisation point that orders the accesses to a memory."""
     return memory in step.memories and (is_of_group(step) or (sub_groups and synchronises(step)))
 
 
 def is_of_some_lanes(meeting: Meeting) -> bool:
-    """Whether lanes of a sub-group meet of which not all may be active."""
+    """True if lanes of a sub-group meet of which not all may be active."""
     return synchronises(meeting) and not is_of_group(meeting) and not is_passed_by_all(meeting)
 
 
 def is_passed_by_all(meeting: Meeting) -> bool:
-    """Whether all work-items of a group pass a barrier whenever the group comes to it."""
+    """True if all work-items of a group pass a barrier whenever the group comes to it."""
     return meeting.mask is None or (meeting.mask.constant and bool(meeting.mask.array.all()))
 
 
@@ -78,12 +78,12 @@ def own_axes(node: Node) -> tuple[Axis, ...]:
 
 
 def is_loop(node: Node) -> bool:
-    """Whether a node may be executed several times for one execution of the node around it."""
+    """True if a node may be executed several times for one execution of the node around it."""
     return node.kind == "iteration" and (bool(own_axes(node)) or not (node.certain or node.counted))
 
 
 def _is_always_executed(node: Node) -> bool:
-    """Whether each execution of the node around it executes a node, at all indices of its own axes."""
+    """True if each execution of the node around it executes a node, at all indices of its own axes."""
     outer = node.parent
     if outer is None:
         return True

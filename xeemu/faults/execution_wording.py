@@ -74,7 +74,7 @@ def absent_lane(algorithm: Use, lanes: tuple[int, int], active: bool, use: Use, 
     Args:
       algorithm: what it is called, and who asks for such a lane.
       lanes: that lane, and how many there are.
-      active: whether all lanes that exist are active.
+      active: true if all lanes that exist are active.
       use: as what the value is used, such as "index of the load".
     """
     why = "does not exist" if active else "is not active there"

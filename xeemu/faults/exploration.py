@@ -101,7 +101,7 @@ class Explored:
 
 @functools.lru_cache(maxsize=MOST_WATCHED)
 def orders_something(tree: AccessTree) -> bool:
-    """Whether atomic operations or fences of a program may order other accesses: something acquires, and releases."""
+    """True if atomic operations or fences of a program may order other accesses: something acquires, and releases."""
     orderings = [o.access.ordering for o in tree.root.operations() if o.access.ordering is not None]
     fences = [m.op.attributes["ordering"] for m in tree.meetings() if m.level is None]
     orders = {ordering.order for ordering in (*orderings, *fences)}
@@ -110,12 +110,12 @@ def orders_something(tree: AccessTree) -> bool:
 
 @functools.lru_cache(maxsize=MOST_WATCHED)
 def _tells(tree: AccessTree) -> bool:
-    """Whether a program looks at what atomic operations find."""
+    """True if a program looks at what atomic operations find."""
     return any(o.fetches and o.access.ordering is not None for o in tree.root.operations())
 
 
 def is_needed(proofs: Proofs, conflicts: Sequence[np.ndarray]) -> bool:
-    """Whether conflicts, or that none was seen, may be due to the order in which the launch was run.
+    """True if conflicts, or that none was seen, may be due to the order in which the launch was run.
 
     Args:
       proofs: what was watched.
@@ -214,7 +214,7 @@ class _Search:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every pair was seen to conflict."""
+        """True if every pair was seen to conflict."""
         return not self._open
 
     @property

@@ -31,9 +31,9 @@ class Marking(PropagationRule, Protocol):
     """A rule that also tells what is marked."""
 
     exact: bool
-    """Whether the values that unbounded integers would give are followed as well."""
+    """True if the values that unbounded integers would give are followed as well."""
     inside: bool
-    """Whether it matters to accesses within bounds only."""
+    """True if it matters to accesses within bounds only."""
 
     def mark(
         self,

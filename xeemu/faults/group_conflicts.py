@@ -20,7 +20,7 @@ class Clocks:
 
 
 def keeps_apart(pair: Pair, tree: AccessTree, clocks: Clocks) -> bool:
-    """Whether it is proved that no two work-items of a group access one element by a pair in one epoch."""
+    """True if it is proved that no two work-items of a group access one element by a pair in one epoch."""
     if tree.geometry.items == 1 or conflicts.reach(*pair) >= GROUP or conflicts.far_apart(pair):
         return True
     operations = tuple(dict.fromkeys(pair))
@@ -33,7 +33,7 @@ def keeps_apart(pair: Pair, tree: AccessTree, clocks: Clocks) -> bool:
 
 
 def all_keep_apart(operations: Sequence[Operation], tree: AccessTree, clocks: Clocks) -> bool:
-    """The same of all pairs of some accesses to a memory at once; what is not proved so may be pair by pair."""
+    """True if all pairs of some accesses to a memory are proved to keep apart at once; pair by pair more may be."""
     writes = [o.changes for o in operations]
 
     def meet(excerpt: Excerpt) -> bool:
@@ -44,7 +44,7 @@ def all_keep_apart(operations: Sequence[Operation], tree: AccessTree, clocks: Cl
 
 
 def have_one_user(operations: Sequence[Operation], tree: AccessTree) -> bool:
-    """Whether it is proved that no two work-items of the launch access one element by any of some accesses."""
+    """True if it is proved that no two work-items of the launch access one element by any of some accesses."""
     writes = [True] * len(operations)
 
     def meet(excerpt: Excerpt) -> bool:
@@ -60,7 +60,7 @@ def have_one_user(operations: Sequence[Operation], tree: AccessTree) -> bool:
 def _never(
     meet: Callable[[Excerpt], bool], operations: Sequence[Operation], tree: AccessTree, clocks: Clocks | None = None
 ) -> bool:
-    """Whether it is proved that some accesses meet nowhere in the launch."""
+    """True if it is proved that some accesses meet nowhere in the launch."""
     paced = functools.partial(_is_paced, operations, clocks) if clocks is not None else lambda loop: False
     try:
         return not any(map(meet, instances.excerpts(operations, tree, paced)))
@@ -69,7 +69,7 @@ def _never(
 
 
 def _is_paced(operations: Sequence[Operation], clocks: Clocks, loop: Axis) -> bool:
-    """Whether a barrier of the work-group ends each iteration of a loop, for those of some accesses that it holds."""
+    """True if a barrier of the work-group ends each iteration of a loop, for those of some accesses that it holds."""
     return all(clocks.group[o].steps.get(loop) for o in operations if any(loop in box for box in o.node.boxes))
 
 

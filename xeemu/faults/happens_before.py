@@ -49,11 +49,11 @@ class Unordered(NamedTuple):
       pair: number of the pair of spots.
       earlier, later: the accesses.
       position: the cell, among all copies of the memory.
-      turned: whether the later one is at the first spot of the pair.
-      differs: whether they are not both stores of one value.
-      fenced: whether the group of both passed a barrier of other memories in between.
+      turned: true if the later one is at the first spot of the pair.
+      differs: true if they are not both stores of one value.
+      fenced: true if the group of both passed a barrier of other memories in between.
       barriers: synchronisation points of its work-group that the later one's group had passed.
-      earlier_barriers: the same of the earlier one's.
+      earlier_barriers: those that the earlier one's group had passed.
     """
 
     pair: int
@@ -346,6 +346,6 @@ def clocks(history: History, geometry: Geometry) -> np.ndarray:
 
 
 def _synchronises(step: Access, fenced: bool) -> bool:
-    """Whether an access may release or acquire; a relaxed one may together with fences."""
+    """True if an access may release or acquire; a relaxed one may together with fences."""
     ordering = step.access.ordering
     return ordering is not None and (fenced or ordering.order != "relaxed")

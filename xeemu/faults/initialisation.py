@@ -45,7 +45,7 @@ def doubtful_reads(
 
 
 def reads(operation: Operation) -> bool:
-    """Whether an access uses what was in memory: a load, or an atomic operation other than a store."""
+    """True if an access uses what was in memory: a load, or an atomic operation other than a store."""
     return operation.traits.reads and operation.name != "store" and not operation.is_hint
 
 
@@ -54,7 +54,7 @@ def writes(operation: Operation) -> bool:
 
 
 def unsets(operation: Operation) -> bool:
-    """Whether it leaves elements as if nobody had written them."""
+    """True if it leaves elements as if nobody had written them."""
     return operation.access.unset
 
 
@@ -132,7 +132,7 @@ class _Proof:
         return self._place(done), done.counts[0]
 
     def finds_something(self, operation: Operation) -> bool:
-        """Whether all elements that an access reads are written before."""
+        """True if all elements that an access reads are written before."""
         if self.lives is None and self._all_written(operation):
             return True
         if not instances.is_known(operation):
@@ -147,7 +147,7 @@ class _Proof:
         return bool((written > unset).all())
 
     def _all_written(self, operation: Operation) -> bool:
-        """Whether all elements that an access could read are written before it is first executed."""
+        """True if all elements that an access could read are written before it is first executed."""
         bounds = operation.linear_index.interval or (0, self.memory.elements - 1)
         low, high = max(bounds[0], 0), min(bounds[1], self.memory.elements - 1)
         in_groups = self.first.reshape(-1, self.memory.elements, self.copies)[:, low : high + 1]

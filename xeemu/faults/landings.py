@@ -21,7 +21,7 @@ _PATIENCE = 3
 
 
 def may_land(source: Key, graph: Graph, ranges: Ranges) -> bool:
-    """Whether the result of an operation that wraps may become an index within bounds."""
+    """True if the result of an operation that wraps may become an index within bounds."""
     op, operands = ranges.operations[source]
     given = [o or intervals.of_dtype(v.dtype) for o, v in zip(operands, op.used, strict=True)]
     exact, limits = intervals.of_op(op, given), intervals.of_dtype(op.results[0].dtype)
@@ -91,11 +91,11 @@ class _Landing:
         return False
 
     def _is_carried(self, node: Node) -> bool:
-        """Whether a loop carries it from turn to turn: it stands for a result of the body that it is an input of."""
+        """True if a loop carries it from turn to turn: it stands for a result of the body that it is an input of."""
         return any(facts is node[0] for facts, _ in self.graph.stands.get(node, ()))
 
     def _is_index_within(self, node: Node, values: Interval | None) -> bool:
-        """Whether it may be within bounds where it is an index."""
+        """True if it may be within bounds where it is an index."""
         return any(
             values is None or (size > 0 and not intervals.disjoint(values, (0, size - 1)))
             for size in self.graph.indexed.get(node, ())

@@ -41,14 +41,14 @@ class _Course:
         return [] if any(_is_divergent(self._operations[k]) for k in last) else last
 
     def _goes_on(self, of_line: Sequence[bool], nodes: Sequence[Node], k: int) -> bool:
-        """Whether the next access is a further part of the line, not of it begun anew, as in a loop written out."""
+        """True if the next access is a further part of the line, not of it begun anew, as in a loop written out."""
         if k + 1 >= len(of_line) or not of_line[k + 1] or nodes[k + 1] is not nodes[k]:
             return False
         before, after = (source.origin_of(self._operations[n].op) for n in (k, k + 1))
         return after is None or not after.begins_anew(before)
 
     def orders(self, ends: Sequence[int], pair: Pair) -> bool:
-        """Whether barriers at the ends of a line lie between the accesses of a pair, whenever both are executed."""
+        """True if barriers at the ends of a line lie between the accesses of a pair, whenever both are executed."""
         first, second = ([k for k, spot in enumerate(self._spots) if spot == one] for one in pair)
         return all(self._are_apart(ends, i, j) for i in first for j in second)
 
@@ -72,5 +72,5 @@ def _around(node: Node | None) -> Iterator[Node]:
 
 
 def _is_divergent(operation: Operation) -> bool:
-    """Whether not all work-items need come to an access."""
+    """True if not all work-items need come to an access."""
     return operation.node.region(operation.key[1]) is not None

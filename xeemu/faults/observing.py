@@ -83,7 +83,7 @@ class Observed:
         return [memory for memory in deciding if not self._agree(memory)]
 
     def _agree(self, memory: Allocation) -> bool:
-        """Whether no data decide if stores of a memory that race store one value."""
+        """True if no data decide if stores of a memory that race store one value."""
         return agreement.is_settled(memory, self._watch.proofs, self._prepared.program.written)
 
 
@@ -104,7 +104,7 @@ class _Part:
     Args:
       prepared: the launch.
       watch: what there is to watch in it.
-      outputs: whether a run gives the kernel's outputs.
+      outputs: true if a run gives the kernel's outputs.
     """
 
     def __init__(self, prepared: Prepared, watch: WatchList, outputs: bool):

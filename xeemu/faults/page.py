@@ -22,7 +22,7 @@ def of_findings(findings: "Findings", title: str) -> str:
 
 
 def fragment(findings: "Findings") -> str:
-    """The same for a notebook; as text where Jinja is not installed."""
+    """A check's findings in a notebook; as text where Jinja is not installed."""
     return notebook.fragment("findings_parts.html", str(findings), view=_view(findings, "Findings"))
 
 

@@ -19,7 +19,7 @@ class PropagationRule(Protocol):
     """What results pass through, and where they matter."""
 
     decides: bool
-    """Whether it matters which branch is taken, whether a loop goes on, and what a group algorithm is given."""
+    """True if it matters which branch is taken, whether a loop goes on, and what a group algorithm is given."""
 
     def passing(self, op: Op) -> Sequence[int]:
         """The operands of an ordinary operation through which it goes to the result."""
@@ -28,7 +28,7 @@ class PropagationRule(Protocol):
         """The operands of an access that matter."""
 
     def may_matter(self, source: Key, graph: "Graph") -> bool:
-        """Whether the result of an operation that goes wrong may be one that matters."""
+        """True if the result of an operation that goes wrong may be one that matters."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -164,7 +164,7 @@ class _Steady:
     changing: Set[_Value]
 
     def waits(self, step: _Step) -> bool:
-        """Whether an access can give another value than before only if somebody else writes."""
+        """True if an access can give another value than before only if somebody else writes."""
         name = ops.operation(step.op)
         if step.op.name != ops.ATOMIC or not self._stays(step.index):
             return False
@@ -185,6 +185,6 @@ class _Steady:
         yield from (step for step in writing if self.turn.memory(step.operands[0]) is memory)
 
     def _answers(self, writing: _Step, reading: _Step) -> bool:
-        """Whether it writes what does not change, and only where something was read, as who passes a turn on does."""
+        """True if it writes what does not change, and only where something was read, as who passes a turn on does."""
         _, accesses = self.turn.needed(writing.mask)
         return reading in accesses and self._stays(writing.values)

@@ -50,7 +50,7 @@ class Proofs:
       bounds: accesses that might lie out of bounds.
       unwritten: accesses that might read what was never written.
       barriers: those that might not be reached by all work-items.
-      endless: whether data decides when some loop ends.
+      endless: true if data decides when some loop ends.
       followings: operations that may go wrong, with where their results matter.
       additions: atomic sums that may depend on the order; None without any.
       blocks: block loads and stores that might not begin where they may.
@@ -70,7 +70,7 @@ class Proofs:
 
     @functools.cached_property
     def complete(self) -> bool:
-        """Whether nothing has to be watched."""
+        """True if nothing has to be watched."""
         doubts = self.races or self.bounds or self.unwritten or self.barriers or self.blocks or self.followings
         return not (doubts or self.endless or self.additions)
 
@@ -103,7 +103,7 @@ def of_tree(
       tree: of the program.
       written: those memories.
       ranges: of its operations.
-      aligned: whether the device wants block loads and stores aligned.
+      aligned: true if the device wants block loads and stores aligned.
       unset: the global memories that are not wholly written before the launch.
     """
     operations = [o for o in tree.root.operations() if o.node.boxes]
@@ -140,7 +140,7 @@ def followings(tree: AccessTree, ranges: Ranges) -> tuple[Following, ...]:
 
 
 def _is_endless(node: Node) -> bool:
-    """Whether a node is a loop's test that data lets come out either way."""
+    """True if a node is a loop's test that data lets come out either way."""
     return node.kind == "test" and bool(node.boxes) and not (node.certain or epochs.own_axes(node))
 
 
@@ -227,7 +227,7 @@ def _is_within_bounds(operation: Operation, tree: AccessTree) -> bool:
 
 
 def _holds_nowhere(e: Expression, operation: Operation) -> bool:
-    """Whether no element of a known bool is True in any execution of an operation's node."""
+    """True if no element of a known bool is True in any execution of an operation's node."""
     conditions = [c for c in operation.node.conditions if c.known]
 
     def examine(inside: Progressions) -> bool:
@@ -238,7 +238,7 @@ def _holds_nowhere(e: Expression, operation: Operation) -> bool:
 
 
 def _is_uniform(meeting: Meeting) -> bool:
-    """Whether always all work-items of a group reach a barrier or none."""
+    """True if always all work-items of a group reach a barrier or none."""
     mask = meeting.mask
     if mask is None or not mask.known:
         return mask is None

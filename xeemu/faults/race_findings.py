@@ -170,11 +170,11 @@ class RaceFindings:
         return first if begins and first != second else None
 
     def _is_divergent(self, spot: Spot) -> bool:
-        """Whether not all work-items need come to a spot."""
+        """True if not all work-items need come to a spot."""
         return any(o.node.region(o.key[1]) is not None for o in self._run.operations(spot))
 
     def _may_be_ordered(self, pair: tuple[Spot, Spot]) -> bool:
-        """Whether what was seen in lockstep may be no race after all: a matter of flags, or of what was exchanged."""
+        """True if what was seen in lockstep may be no race after all: a matter of flags, or of what was exchanged."""
         exchanged = any(o.name == "compare_exchange" for spot in pair for o in self._run.operations(spot))
         return exchanged or exploration.orders_something(self._run.watch.proofs.tree)
 
@@ -218,7 +218,7 @@ class RaceFindings:
         return f"Write {barrier} after line {first} and before line {second}."
 
     def _is_of_turns(self, order: tuple[Spot, Spot]) -> bool:
-        """Whether the access that comes first stands behind the other one: it is of an earlier turn of a loop."""
+        """True if the access that comes first stands behind the other one: it is of an earlier turn of a loop."""
         steps = [Spot.of(o) for o in self._run.watch.proofs.tree.root.operations()]
         return steps.index(order[0]) > steps.index(order[1]) and self._called_after(order) is None
 
@@ -252,7 +252,7 @@ class RaceFindings:
         )
 
     def _is_benign(self, number: int) -> bool:
-        """Whether a pair stores one value, which nobody else uses in the meantime and which follows from no race."""
+        """True if a pair stores one value, which nobody else uses in the meantime and which follows from no race."""
         pair = self._run.watch.pairs[number]
         if any(spot.place.op != "store" for spot in pair) or self._run.state["differing"][number]:
             return False
@@ -261,7 +261,7 @@ class RaceFindings:
         return not any(self._is_used(spot) for spot in pair) and not self._depends(pair)
 
     def _is_used(self, spot: Spot) -> bool:
-        """Whether a store conflicts with anything but stores of the same value."""
+        """True if a store conflicts with anything but stores of the same value."""
         return any(
             counts.any() and (differing or any(other.place.op != "store" for other in pair))
             for pair, counts, differing in zip(
@@ -271,7 +271,7 @@ class RaceFindings:
         )
 
     def _depends(self, pair: tuple[Spot, Spot]) -> bool:
-        """Whether a value that is stored was computed from a load that takes part in a race."""
+        """True if a value that is stored was computed from a load that takes part in a race."""
         racing = {
             spot
             for spots, counts in zip(self._run.watch.pairs, self._run.state["conflicts"], strict=True)

@@ -52,7 +52,7 @@ class User:
 
     Attributes:
       place: position in the stamps.
-      taken: whether it accesses its element.
+      taken: true if it accesses its element.
       element: linear index into the memory.
       group: linear id.
       first, last: the work-items that access it together, linear local ids.
@@ -117,7 +117,7 @@ class _Seen(NamedTuple):
     first: Stamp
 
     def only(self, low: Any, high: Any, size: int) -> jax.Array:
-        """Whether all users, and those from `low` to `high`, are one, where `size` work-items count as one."""
+        """True if all users, and those from `low` to `high`, are one, where `size` work-items count as one."""
         same = (part(self.last.item, size) == part(low, size)) & (part(self.first.item, size) == part(low, size))
         return same & (part(low, size) == part(high, size))
 
@@ -129,7 +129,7 @@ class _Met(NamedTuple):
       seen: the earlier users.
       inner: the same by the epochs of sub-groups.
       group: of each lane; 0 where the memory is a group's own.
-      far, across, within: whether one is of another group, of another sub-group, another work-item of the same.
+      far, across, within: true if one is of another group, of another sub-group, another work-item of the same.
     """
 
     seen: _Seen
@@ -184,7 +184,7 @@ def conflicting(user: User, read: Sequence[jax.Array], layout: Layout, lanes: in
 
     Args:
       user, read, layout, lanes: as of `judged`.
-      turned: whether the lanes are at the first spot of their pair.
+      turned: true if the lanes are at the first spot of their pair.
     """
     met = _met(user, read, layout, lanes)
     earlier = _earlier(met, user, lanes)

@@ -61,6 +61,6 @@ def operation(op: Op) -> str | None:
 
 
 def _divides(op: Op) -> bool:
-    """Whether a call divides integers, and is no other function of the same name."""
+    """True if a call divides integers, and is no other function of the same name."""
     names = {inner.name for body in op.regions for inner in body.walk()}
     return not names.isdisjoint(("div", "rem")) and all(v.dtype.kind in "iu" for v in op.used)

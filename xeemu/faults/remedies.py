@@ -144,7 +144,7 @@ class _Spread:
         self.history, self.memory, self.rules = history, memory, rules
         self.units = Units(geometry)
         self._ways: dict[int, Way] = {}
-        # What each location publishes, by the head of the release sequence and its scope; and the same of fences.
+        # What each location publishes, by the head of the release sequence and its scope; and what fences do.
         self._published: dict[tuple[Allocation, int], dict[tuple[int, int], Way]] = collections.defaultdict(dict)
         self._fenced: dict[int, dict[int, Way]] = collections.defaultdict(dict)
         self._pending: dict[int, dict[tuple[int, int], Way]] = collections.defaultdict(dict)

@@ -40,7 +40,7 @@ class Screened:
     Args:
       prepared: the launch.
       watch: what there is to watch in it.
-      outputs: whether a run gives the kernel's outputs.
+      outputs: true if a run gives the kernel's outputs.
     """
 
     def __init__(self, prepared: Prepared, watch: WatchList, outputs: bool = True):
@@ -98,13 +98,13 @@ class Screened:
 
 
 def _is_possible(watch: WatchList) -> bool:
-    """Whether less than all that is watched may tell that a launch is right."""
+    """True if less than all that is watched may tell that a launch is right."""
     stores = all(spot.place.op == "store" for spot in watch.spots)
     return stores and watch.proofs.additions is None and not _repeats(watch)
 
 
 def _repeats(watch: WatchList) -> bool:
-    """Whether several work-items of a group are known to store to one element, which screening takes for wrong."""
+    """True if several work-items of a group are known to store to one element, which screening takes for wrong."""
     each = (operation for alternatives in watch.proofs.operations.values() for operation in alternatives)
     stores = (o for o in each if o.mask is None and Spot.of(o) in watch.spots)
     forms = (addressing.foreseen(store.op, store.node.facts).form for store in stores)
@@ -144,7 +144,7 @@ def _is_own(memory: Allocation) -> bool:
 
 
 def _told(state: State) -> State:
-    """Whether anything may be wrong, also as a memory was stored to more often than elements of it were."""
+    """True if anything may be wrong, also as a memory was stored to more often than elements of it were."""
     twice = [times != bits.count_of(elements) for elements, times in state["stored"]]
     return {"doubt": jnp.stack([state["doubt"], *twice]).any()}
 
@@ -157,7 +157,7 @@ def zeros(watch: WatchList, *present: jax.Array) -> State:
       present: as of `WatchList.zeros`.
 
     Keys:
-      doubt: whether anything may be wrong.
+      doubt: true if anything may be wrong.
       stored: for each global memory of which stores are watched which elements have been stored to, bools, and an
         int64, how many stores there were.
       present: for each memory of `present` which elements have been written by then.

@@ -37,7 +37,7 @@ def without_races(parts: Parts, memories: Iterable[Allocation]) -> Parts:
 
 
 def is_doubtful(proofs: Proofs) -> bool:
-    """Whether something probably is wrong: addresses that no data decide could have proved it right, and did not."""
+    """True if something probably is wrong: addresses that no data decide could have proved it right, and did not."""
     exact = _Exact(proofs)
     accesses = any(map(exact.is_access, proofs.bounds | proofs.blocks)) or any(map(exact.is_read, proofs.unwritten))
     return accesses or (exact.meetings and any(exact.are(*pair) for pair in proofs.races))
@@ -80,15 +80,15 @@ class _Exact:
         self.meetings = all(map(_is_exact_meeting, proofs.meetings.values()))
 
     def are(self, *spots: Spot) -> bool:
-        """Whether spots are exact, whatever operations they stand for."""
+        """True if spots are exact, whatever operations they stand for."""
         return all(self._is_exact(o) for spot in spots for o in self._by_spot[spot])
 
     def is_access(self, key: Key) -> bool:
-        """Whether the spot of an access is exact."""
+        """True if the spot of an access is exact."""
         return self.are(Spot.of(self._operations[key][0]))
 
     def is_read(self, key: Key) -> bool:
-        """Whether the spot of a read is exact, and what writes its memory; of global memory data tell what is set."""
+        """True if the spot of a read is exact, and what writes its memory; of global memory data tell what is set."""
         memory = self._operations[key][0].place.memory
         writes = filter(initialisation.writes, self._by_memory[memory])
         return memory.space != "global" and self.is_access(key) and all(map(self._is_exact, writes))

@@ -71,7 +71,7 @@ def noted(program: Program, device: Device, sizes: Sequence[int], found: Finding
 
 @functools.lru_cache(maxsize=MOST_WATCHED)
 def _asks(program: Program) -> bool:
-    """Whether a kernel uses its sub-groups."""
+    """True if a kernel uses its sub-groups."""
     return program.sub_groups or next(_uses(program), None) is not None
 
 
@@ -115,7 +115,7 @@ def _fault(program: Program, size: int, outputs: Any, found: Findings, check: Ch
 
 
 def _fetches(program: Program) -> bool:
-    """Whether it uses old values of atomic operations, which differ with the order."""
+    """True if it uses old values of atomic operations, which differ with the order."""
     return any(op.name == ops.ATOMIC and op.attributes["fetch"] and ops.changes(op) for op in program.body.walk())
 
 

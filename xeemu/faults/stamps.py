@@ -22,7 +22,7 @@ class Stamp(NamedTuple):
     """A stamp taken apart; int64 arrays of one shape, meaningless where `used` does not hold.
 
     Attributes:
-      used: whether anybody has used the element.
+      used: true if anybody has used the element.
       group: linear id; 0 in local memory.
       epoch: the epoch of the memory.
       item: linear local id.
@@ -43,7 +43,7 @@ class Layout:
     Attributes:
       groups: of the launch if it matters which group uses an element, else 1.
       items: of a group.
-      fenced: whether the barriers passed are kept beside the epoch.
+      fenced: true if the barriers passed are kept beside the epoch.
     """
 
     groups: int

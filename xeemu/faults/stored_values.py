@@ -35,11 +35,11 @@ class StoredValues:
         return cls(given_values(event, before.dtype, chunk), before, now)
 
     def differ(self) -> jax.Array:
-        """`[G, n]` whether the bits that a lane stores differ from those before."""
+        """`[G, n]` true where the bits that a lane stores differ from those before."""
         return bits(self.given) != bits(self.before)
 
     def differ_from_either(self, earlier: jax.Array) -> jax.Array:
-        """`[G, n]` the same of those afterwards, or before where `earlier` is the case of a conflict with these."""
+        """`[G, n]` true where they differ from those afterwards, or before, if in conflict with an `earlier` one."""
         return (bits(self.given) != bits(self.after)) | ((earlier >= 0) & self.differ())
 
 

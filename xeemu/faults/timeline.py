@@ -32,7 +32,7 @@ class Access:
 
     @property
     def writes(self) -> bool:
-        """Whether it changes the element."""
+        """True if it changes the element."""
         return not self.what.removeprefix("atomic ").startswith("load")
 
 
@@ -56,7 +56,7 @@ class Timeline:
 
     @property
     def is_of_one_group(self) -> bool:
-        """Whether both accesses are by one work-group."""
+        """True if both accesses are by one work-group."""
         return self.accesses[0].group == self.accesses[1].group
 
 

@@ -127,7 +127,7 @@ class WatchList:
 
     @functools.cached_property
     def batched(self) -> bool:
-        """Whether accesses are looked at in batches."""
+        """True if accesses are looked at in batches."""
         compared = {s: t.counts[k] + 2 * (t.alone[k] >= 0) for t in self.tables.values() for k, s in enumerate(t.spots)}
         many = sum(compared.get(Spot.of(self.operation(key)), 0) for key in self.proofs.operations) > _MOST_COMPARED
         return many and not self.parts
@@ -211,7 +211,7 @@ class WatchList:
           examples: for each pair int64 `[CASES, 8]`, see `Conflict`.
           beyond, unwritten, misaligned, parted: for each spot or barrier an int64 count and an example.
           present: for each memory of `present` which elements have been written by then.
-          exceeded: for each loop of `limits` whether it was stopped.
+          exceeded: for each loop of `limits` true if it was stopped.
           passed: the most barriers that a group has passed.
           shared: for each spot of global memory its stamps.
           followed: for each following what was found, see `Following.zeros`.
@@ -241,7 +241,7 @@ class WatchList:
         return {kind: entry for kind, entry in state.items() if kind not in ("shared", "present")}
 
     def has_found(self, state: State) -> bool:
-        """Whether anything was found by a run that has left a state."""
+        """True if anything was found by a run that has left a state."""
         counted = [*state["conflicts"], *(np.asarray(c) for kind in _COUNTED for c, _ in state[kind])]
         counted += [*state["exceeded"], *(counts for counts, _ in state["followed"])]
         counted += [] if state["added"] is None else [count for count, _ in state["added"].found]

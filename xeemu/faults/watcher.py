@@ -144,7 +144,7 @@ class Watcher(Observer):
         self._pass(passed.astype(np.int64), ordered, epochs.is_of_group(meeting))
 
     def _parts(self, reached: jax.Array) -> jax.Array:
-        """`[G, R]` whether all lanes of each sub-group are in a mask `[G, L]`: no others are taken to be ordered."""
+        """`[G, R]` true where all lanes of each sub-group are in a mask `[G, L]`: no others are taken to be ordered."""
         size, items = self.chunk.geometry.sub_group_size, self._items
         each = [reached[:, first : first + size].all(1) for first in range(0, items, size)]
         return jnp.stack(each, axis=1) if self.watch.parts else functools.reduce(jnp.logical_and, each)[:, None]

@@ -40,7 +40,7 @@ def sources(ranges: Ranges, fixed_point: bool) -> Mapping[Key, Op]:
 
 
 def _scales(op: Op, operands: Sequence[Interval | None]) -> bool:
-    """Whether it is a product with a power of two that is known."""
+    """True if it is a product with a power of two that is known."""
     known = [o[0] for o in operands if o is not None and o[0] == o[1]]
     return op.name == "mul" and any(n > 1 and not n & (n - 1) for n in known)
 
@@ -58,7 +58,7 @@ class Wrapped:
 
     Args:
       ranges: of the operations' operands.
-      fixed_point: whether it goes on through shifts to the right.
+      fixed_point: true if it goes on through shifts to the right.
     """
 
     decides, exact, inside = False, True, True

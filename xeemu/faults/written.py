@@ -21,7 +21,7 @@ def nothing(memories: Sequence[Allocation], chunk: EmittedChunk) -> list[jax.Arr
 
 
 def missing(event: Event, written: jax.Array, chunk: EmittedChunk) -> jax.Array:
-    """`[G or 1, n or 1]` whether a lane reads an element that has not been written."""
+    """`[G or 1, n or 1]` true where a lane reads an element that has not been written."""
     return event.taken(chunk.geometry.items) & ~written[_places(event, chunk)]
 
 

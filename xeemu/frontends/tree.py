@@ -38,7 +38,7 @@ class Variable:
       place: where it is declared.
       initializer: its first value, or None; read when it is first asked for.
       declared: as the source declares it, where that is not the type and the name.
-      restrict: of a pointer, whether it says that nothing else points to the same.
+      restrict: of a pointer, true if it says that nothing else points to the same.
     """
 
     name: str

@@ -42,7 +42,7 @@ def of_inspection(inspection: "Inspection") -> str:
 
 
 def fragment(inspection: "Inspection") -> str:
-    """The same for a notebook; as text where Jinja is not installed."""
+    """An inspection in a notebook; as text where Jinja is not installed."""
     return notebook.fragment("inspection_parts.html", str(inspection), view=_view(inspection))
 
 

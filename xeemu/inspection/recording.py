@@ -44,7 +44,7 @@ class _Line:
     changed: dict[Allocation, np.ndarray] = dataclasses.field(default_factory=dict)
 
     def goes_on(self, site: Site, place: int, origins: Sequence[Origin], members: np.ndarray) -> bool:
-        """Whether a step of some work-items is a further part of the line, not of its next turn."""
+        """True if a step of some work-items is a further part of the line, not of its next turn."""
         is_further = site == self.site and place > self.place and not _is_back(origins, self.origins)
         return is_further and bool((self.active == members).all())
 
@@ -179,7 +179,7 @@ def _names(memories: Iterable[Allocation]) -> dict[Allocation, str]:
 
 
 def _is_back(after: Sequence[Origin], before: Sequence[Origin]) -> bool:
-    """Whether what comes after begins the line anew."""
+    """True if what comes after begins the line anew."""
     return bool(after and before) and after[0].begins_anew(before[-1])
 
 

@@ -78,7 +78,7 @@ def given(op: Op, items: Sequence[Any], number: int) -> list[Any]:
 
 
 def seen(op: Op, items: Sequence[Any], number: int) -> list[Any]:
-    """The same of what the region sees alone, see `Region.seen`."""
+    """Of what is told of the values that an operation sees, what is told of those that a region sees."""
     found = dict(zip(op.seen, items, strict=False))
     return [found[value] for value in op.regions[number].seen]
 
@@ -101,7 +101,7 @@ def propagated(
     Args:
       op: the operation.
       used: what is known of these, see `Op.used`.
-      body: gives for the number of a region, and what is known of the values that it takes, the same of its outputs.
+      body: gives for the number of a region, with what is known of the values that it takes, that of its outputs.
       join: of a value that is one of two, as branches and iterations give it, of which no more is known each time.
     """
     match of(op):
@@ -120,7 +120,7 @@ def propagated(
 def _looped(
     op: Op, used: Sequence[T], carries: int, after: Callable[[Sequence[T]], Sequence[T]], join: Callable[[T, T], T]
 ) -> list[T]:
-    """The same of a loop: of what it carries, what is known both before and after each iteration."""
+    """What is known of the results of a loop: of what it carries, what holds both before and after each iteration."""
     first, last = len(op.seen), len(op.seen) + carries
     while True:
         outputs = after(used)

@@ -13,7 +13,7 @@ def inlined(program: Region, has_line: Callable[[Op], bool]) -> Region:
 
     Args:
       program: the program.
-      has_line: whether an operation comes from a line of the user's; those of a call that do not, as what a library
+      has_line: true if an operation comes from a line of the user's; those of a call that do not, as what a library
         does, get the line of the call.
     """
 

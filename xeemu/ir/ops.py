@@ -46,7 +46,7 @@ def named(name: str) -> Traits:
 
 
 def is_known(op: Op) -> bool:
-    """Whether an operation is in the table."""
+    """True if an operation is in the table."""
     return op.name in table.OPS
 
 
@@ -106,7 +106,7 @@ def operation(op: Op) -> str:
 
 
 def changes(op: Op) -> bool:
-    """Whether an access gives a memory's next version, its last result: a store, or an atomic that is no load."""
+    """True if an access gives a memory's next version, its last result: a store, or an atomic that is no load."""
     return of(op).writes and op.attributes.get("op") != "load"
 
 
@@ -126,7 +126,7 @@ def commuting(op: Op) -> str | None:
 
 
 def rounds(dtype: np.dtype, operation: str) -> bool:
-    """Whether the result of atomic updates of elements depends on the order of the work-items by rounding."""
+    """True if the result of atomic updates of elements depends on the order of the work-items by rounding."""
     return dtype.kind not in "iub" and operation in ("add", "sub")
 
 

@@ -61,7 +61,7 @@ class _Writer:
     Attributes:
       place: gives the line of the source that an operation comes from.
       names: of the values so far.
-      some: for a value that says whether any work-item is in a mask, the mask's name.
+      some: for a value that says true if any work-item is in a mask, the mask's name.
       count: of names that were made up.
     """
 
@@ -95,7 +95,7 @@ class _Writer:
             yield indent + self._plain(op), self.place(op)
 
     def _is_some(self, op: Op) -> bool:
-        """Whether an operation says whether there are work-items of a mask; it needs no line of its own."""
+        """True if an operation says whether there are work-items of a mask; it needs no line of its own."""
         if op.name == "xe_uniform" and op.attributes["kind"] == "some":
             mask = self.name(op.operands[0])
         elif op.name == "convert_element_type" and op.operands[0] in self.some:

@@ -22,7 +22,7 @@ class Value:
       dtype: of its elements; of a key of `jax.random` JAX's own, and None of what has no elements.
       memory: the name of the memory of which it is a version; empty for other values.
       name: of an argument of the kernel; empty for others.
-      weak_type: of an input, whether it is a number of Python's, whose type gives way to others'.
+      weak_type: of an input, true if it is a number of Python's, whose type gives way to others'.
     """
 
     shape: tuple[int, ...]
@@ -47,7 +47,7 @@ class Constant(Value):
 
     Attributes:
       array: its elements, of NumPy or JAX.
-      is_literal: whether the kernel has it as a number of its own.
+      is_literal: true if the kernel has it as a number of its own.
     """
 
     array: Any = dataclasses.field(kw_only=True)
@@ -67,8 +67,8 @@ class Op:
       apply: what gives its results for what stands for `used` (see `evaluation`), of which those of the language can
         only be traced; None of a call that takes functions.
       traceback: where it was traced, which `language.source` reads; None if that is not known.
-      merges: whether it only says which work-items have got what, as lanes do that are not active.
-      has_effects: whether it does more than give its results, by JAX.
+      merges: true if it only says which work-items have got what, as lanes do that are not active.
+      has_effects: true if it does more than give its results, by JAX.
     """
 
     name: str

@@ -86,27 +86,27 @@ class Traits:
 
     @property
     def is_of_language(self) -> bool:
-        """Whether the kernel language has it, and JAX has not."""
+        """True if the kernel language has it, and JAX has not."""
         return self.kind in _LANGUAGE
 
     @property
     def is_elementwise(self) -> bool:
-        """Whether it takes elements at the same place to one there; of floats too, unlike `folds`."""
+        """True if it takes elements at the same place to one there; of floats too, unlike `folds`."""
         return self.kind is Kind.ELEMENTWISE
 
     @property
     def is_reduction(self) -> bool:
-        """Whether it combines all elements along its axes."""
+        """True if it combines all elements along its axes."""
         return self.kind is Kind.REDUCTION
 
     @property
     def is_scan(self) -> bool:
-        """Whether it combines each element with those before it."""
+        """True if it combines each element with those before it."""
         return self.kind is Kind.SCAN
 
     @property
     def updates(self) -> bool:
-        """Whether it may give a memory's next version; an atomic load, which is an `xe_atomic`, gives none."""
+        """True if it may give a memory's next version; an atomic load, which is an `xe_atomic`, gives none."""
         return self.writes or self.renews
 
 

@@ -79,7 +79,7 @@ class Operation:
 
     @property
     def fetches(self) -> bool:
-        """Whether a sub-group waits for its value."""
+        """True if a sub-group waits for its value."""
         return bool(ops.given(self.op))
 
     @property
@@ -89,22 +89,22 @@ class Operation:
 
     @property
     def changes(self) -> bool:
-        """Whether it changes the memory: a store, or an atomic operation that is more than a load."""
+        """True if it changes the memory: a store, or an atomic operation that is more than a load."""
         return ops.changes(self.op)
 
     @property
     def is_hint(self) -> bool:
-        """Whether it neither gives a value nor changes the memory, as a prefetch."""
+        """True if it neither gives a value nor changes the memory, as a prefetch."""
         return not (self.changes or self.fetches)
 
     @property
     def updates(self) -> bool:
-        """Whether it is an atomic operation that is more than a load."""
+        """True if it is an atomic operation that is more than a load."""
         return self.place.op == "atomic" and self.changes
 
     @property
     def adds_one(self) -> bool:
-        """Whether it is an atomic addition of the constant 1, also to a compiler, whose old value is not used."""
+        """True if it is an atomic addition of the constant 1, also to a compiler, whose old value is not used."""
         if self.name != "add" or self.fetches:
             return False
         added = self.node.facts.value(self.op.operands[1 + self.access.rank]).form
@@ -144,10 +144,10 @@ class Node:
       facts: what is known of it, which names the call path.
       boxes: the executions, apart from the conditions; if it is not certain, all that there can be.
       conditions: bool scalars that hold in every execution.
-      certain: whether boxes and conditions tell the executions exactly.
+      certain: true if boxes and conditions tell the executions exactly.
       parent: the node around it.
       number: of the operation in the parent's body that it comes from.
-      counted: of an iteration, whether it is of a loop with a constant number of iterations.
+      counted: of an iteration, true if it is of a loop with a constant number of iterations.
       steps: what it does, in order.
       regions: by the number of an operation from which on not all work-items need be active, the mask of those that
         are.

@@ -50,7 +50,7 @@ class Elements:
 
     @property
     def in_order(self) -> bool:
-        """Whether they are all, one after the other."""
+        """True if they are all, one after the other."""
         return self.all and self.step == 1
 
     @property
@@ -118,7 +118,7 @@ def left_in(op: Op, known: Callable[[Value], Known]) -> Elements:
 
 
 def is_masked(op: Op, known: Callable[[Value], Known]) -> bool:
-    """Whether a mask that is known only when the program runs leaves elements of an access out."""
+    """True if a mask that is known only when the program runs leaves elements of an access out."""
     mask = ops.mask(op)
     form = None if mask is None else known(mask).form
     return mask is not None and (form is None or not form.constant)
@@ -158,11 +158,11 @@ class Address:
       shape: of the memory.
       elements: of the access.
       dtype: of the index.
-      safe: of each component of the index, whether it is proved to be within bounds.
+      safe: of each component of the index, true if it is proved to be within bounds.
       form: the lane form of the linear index with an `[n]` pattern, or None.
       components: of the index, if each has a form; else none.
       interval: the least and the greatest linear index that are within bounds, or None.
-      exact: whether every index component fits the dtype; else the form is right modulo its width only.
+      exact: true if every index component fits the dtype; else the form is right modulo its width only.
     """
 
     shape: tuple[int, ...]
@@ -176,7 +176,7 @@ class Address:
 
     @property
     def proved(self) -> bool:
-        """Whether the index is proved to be within bounds."""
+        """True if the index is proved to be within bounds."""
         return all(self.safe)
 
     def trusted(self) -> "Address":
@@ -220,7 +220,7 @@ def foreseen(op: Op, facts: Facts, copies: int = 1) -> Address:
 
 
 def is_formed(op: Op, facts: Facts) -> bool:
-    """Whether elements of an access lie at places that are known but for where they begin; else they are looked up."""
+    """True if elements of an access lie at places that are known but for where they begin; else they are looked up."""
     return all(isinstance(a, Constant) or facts.values[a].form is not None for a in ops.indices(op))
 
 
@@ -250,7 +250,7 @@ def _linear(components: Sequence[Component], shape: Sequence[int], based: bool) 
 
 
 def _is_safe(known: Known, elements: Elements, size: int) -> bool:
-    """Whether a component is proved to be within the bounds of a dimension."""
+    """True if a component is proved to be within the bounds of a dimension."""
     if known.form is not None and known.form.constant:
         pattern = elements.pattern(known.form)
         return intervals.within(intervals.of_array(pattern), (0, size - 1)) if elements.count else True

@@ -1,6 +1,6 @@
 """Analysis: what is known of every value of a program before anything is emitted, and what that leaves open.
 
-For each value: whether it differs between work-groups, the interval of its values, and its lane form.
+For each value: true if it differs between work-groups, the interval of its values, and its lane form.
 """
 
 import dataclasses
@@ -26,7 +26,7 @@ class Known:
     """What is known of a value.
 
     Attributes:
-      varying: whether it differs between work-groups; if so it gets a leading axis of groups.
+      varying: true if it differs between work-groups; if so it gets a leading axis of groups.
       interval: the values that it takes in any group, work-item and iteration; None if it is not an integer or bool.
       form: its lane form, or None.
       space: for a memory its space, else None. All versions of a memory share one `Known` object.
@@ -44,7 +44,7 @@ class Known:
 
     @property
     def group_invariant(self) -> bool:
-        """Whether it is a local memory that all groups fill alike (see `group_invariant_memory`)."""
+        """True if it is a local memory that all groups fill alike (see `group_invariant_memory`)."""
         return self.space == "local" and not self.varying
 
 

@@ -123,7 +123,7 @@ def _whole(value: Value) -> Field | None:
 
 
 def _is_integer(dtype: Any) -> bool:
-    """Whether it is an integer type of whole bytes."""
+    """True if it is an integer type of whole bytes."""
     return isinstance(dtype, np.dtype) and dtype.kind in "iu"
 
 

@@ -46,7 +46,7 @@ _left: ContextVar[_Left | None] = ContextVar("left", default=None)
 
 
 def is_limited() -> bool:
-    """Whether there is a budget that effort is noted in."""
+    """True if there is a budget that effort is noted in."""
     return _left.get() is not None
 
 

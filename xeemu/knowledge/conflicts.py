@@ -41,7 +41,7 @@ def reach(a: Operation, b: Operation) -> int:
 
 
 def far_apart(pair: Pair) -> bool:
-    """Whether the ranges of two indices have nothing in common."""
+    """True if the ranges of two indices have nothing in common."""
     a, b = (operation.linear_index.interval for operation in pair)
     return a is not None and b is not None and intervals.disjoint(a, b)
 
@@ -55,7 +55,7 @@ class Use:
 
 
 def collide(uses: Sequence[Use], writes: Sequence[bool] | None = None) -> bool:
-    """Whether accesses use the same thing by different users.
+    """True if accesses use the same thing by different users.
 
     Args:
       uses: two accesses, or one that is held against itself; or any number.
@@ -91,14 +91,14 @@ def _coded(parts: Sequence[tuple[np.ndarray, ...]]) -> np.ndarray:
 
 
 def keeps_to_groups(pair: Pair, tree: AccessTree) -> bool:
-    """Whether it is proved that no two work-groups access one element of global memory by a pair."""
+    """True if it is proved that no two work-groups access one element of global memory by a pair."""
     if tree.geometry.groups <= 1 or reach(*pair) >= DEVICE or far_apart(pair):
         return True
     return all(map(instances.is_known, pair)) and have_own_groups(tuple(dict.fromkeys(pair)), tree)
 
 
 def all_keep_to_groups(operations: Sequence[Operation], tree: AccessTree) -> bool:
-    """The same of all pairs of some accesses to a memory at once; what is not proved so may be pair by pair."""
+    """True if all pairs of some accesses to a memory are proved to keep to groups at once; pair by pair more may be."""
     if tree.geometry.groups <= 1 or not operations:
         return True
     plain = all(o.access.ordering is None and instances.is_known(o) for o in operations)
@@ -106,7 +106,7 @@ def all_keep_to_groups(operations: Sequence[Operation], tree: AccessTree) -> boo
 
 
 def have_own_groups(operations: Sequence[Operation], tree: AccessTree, writes: Sequence[bool] | None = None) -> bool:
-    """Whether it is proved that no two work-groups use one element by some known accesses, see `collide`."""
+    """True if it is proved that no two work-groups use one element by some known accesses, see `collide`."""
     if _is_periodically_apart(operations, tree):  # of some groups, where the other proof goes through all that is used
         return True
     try:
@@ -191,7 +191,7 @@ def _hull(periodic: _Periodic) -> tuple[int, int]:
 
 
 def _is_apart(periodic: _Periodic) -> bool:
-    """Whether no element belongs to two groups: along one axis after the other, the shortest distance first."""
+    """True if no element belongs to two groups: along one axis after the other, the shortest distance first."""
     if collide([Use((periodic.element,), periodic.group)]):
         return False
     elements = np.unique(periodic.element)
@@ -209,7 +209,7 @@ def _is_apart(periodic: _Periodic) -> bool:
 
 
 def _is_shifted_apart(elements: np.ndarray, shift: int, count: int) -> bool:
-    """Whether a set of elements and its `count` copies, each further by `shift`, have nothing in common."""
+    """True if a set of elements and its `count` copies, each further by `shift`, have nothing in common."""
     quotient, rest = np.divmod(elements, shift)
     order = np.lexsort((quotient, rest))
     same = np.diff(rest[order]) == 0

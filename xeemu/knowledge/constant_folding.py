@@ -15,7 +15,7 @@ Fold = Callable[..., Any]
 
 
 def defined(name: str, values: Sequence[np.ndarray]) -> bool:
-    """Whether NumPy and XLA agree: division by zero and shifts beyond the width are left to XLA."""
+    """True if NumPy and XLA agree: division by zero and shifts beyond the width are left to XLA."""
     if not ops.named(name).partial:
         return True
     if name in ("div", "rem"):

@@ -63,7 +63,7 @@ class _Check:
         return [v.dtype.itemsize == _WIDE and self._makes(op, given) for v in op.results]
 
     def _makes(self, op: Op, given: list[bool]) -> bool:
-        """Whether a 64-bit result of `op` carries 64-bit data."""
+        """True if a 64-bit result of `op` carries 64-bit data."""
         if op.name in ops.LANGUAGE:
             kind = ops.of(op).kind
             return kind in (Kind.ID, Kind.ACCESS, Kind.ALLOCATION) or any(given)
@@ -95,6 +95,6 @@ class _Check:
 
 
 def _beyond_32_bits(values: np.ndarray) -> bool:
-    """Whether integers need more than 32 bits, signed or unsigned; floats count as widened by the mode."""
+    """True if integers need more than 32 bits, signed or unsigned; floats count as widened by the mode."""
     interval = intervals.of_array(values)
     return interval is not None and not intervals.within(interval, (-(2**31), 2**32 - 1))

@@ -78,7 +78,7 @@ class _Dataflow:
         return facts
 
     def _is_same(self, operands: Sequence[Known], before: Facts, op: Op) -> bool:
-        """Whether an operation had the very same operands in another analysis."""
+        """True if an operation had the very same operands in another analysis."""
         return all(o is before.value(a) for o, a in zip(operands, op.used, strict=True))
 
     def outputs(self, facts: Facts) -> list[Known]:

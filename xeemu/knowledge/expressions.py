@@ -44,9 +44,9 @@ class Expression:
       shape: the value's, as in the program.
       dtype: the value's.
       axes: the axes that it depends on.
-      known: whether it depends on them alone.
+      known: true if it depends on them alone.
       interval: the values that it takes; None if no bound is known.
-      exact: whether it is what unbounded integers would give.
+      exact: true if it is what unbounded integers would give.
       depth: longer than that of its operands.
     """
 
@@ -111,7 +111,7 @@ def apply(
       params: of it.
       shape, dtype: of the result.
       interval: of the result, if it is known.
-      exact: whether the operation itself cannot overflow.
+      exact: true if the operation itself cannot overflow.
     """
     if interval is not None and interval[0] == interval[1]:
         return constant(np.full(shape, interval[0]), dtype)
@@ -174,7 +174,7 @@ def both(a: Expression, b: Expression) -> Expression:
 
 
 def inside(index: Expression, size: int) -> Expression:
-    """Whether an index lies within the bounds of a dimension; what its interval tells need not be known."""
+    """True if an index lies within the bounds of a dimension; what its interval tells need not be known."""
     low, high = (False, False) if index.interval is None else (index.interval[0] >= 0, index.interval[1] < size)
     least = constant(True) if low else compare("ge", index, constant(0, np.int64))
     return both(least, constant(True) if high else compare("lt", index, constant(size, np.int64)))

@@ -53,7 +53,7 @@ class _Floor:
         return rest is not None and self._are(rest, of) and self._are([s[0] for s in signs if s], of)
 
     def _are(self, values: list[Value], others: list[Value]) -> bool:
-        """Whether some values are the same as others, two each."""
+        """True if some values are the same as others, two each."""
         return len(values) == 2 and all(
             a is b or (isinstance(a, Constant) and isinstance(b, Constant) and a.array == b.array)
             for a, b in zip(*(self._unconverted(each) for each in (values, others)), strict=True)

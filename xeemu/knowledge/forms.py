@@ -30,7 +30,7 @@ class Form:
     """The static part of a lane form.
 
     Attributes:
-      based: whether a base, known only when the program runs, is added.
+      based: true if a base, known only when the program runs, is added.
       steps: what each dimension of the group id is multiplied with.
       pattern: int64, the value's shape.
     """
@@ -45,7 +45,7 @@ class Form:
 
     @property
     def uniform(self) -> bool:
-        """Whether all groups share the value."""
+        """True if all groups share the value."""
         return not any(self.steps)
 
 
@@ -65,7 +65,7 @@ def scalar(dimensions: int) -> Form:
 
 
 def same(a: Form | None, b: Form | None) -> bool:
-    """Whether two forms have the same static part."""
+    """True if two forms have the same static part."""
     if a is None or b is None:
         return a is b
     return a.based == b.based and a.steps == b.steps and np.array_equal(a.pattern, b.pattern)

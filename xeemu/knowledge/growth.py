@@ -23,7 +23,7 @@ class Growth(NamedTuple):
 
     @property
     def still(self) -> bool:
-        """Whether the value only repeats."""
+        """True if the value only repeats."""
         return not (self.delta if type(self.delta) is int else np.any(self.delta))
 
     def over(self, period: int) -> Any:
@@ -91,7 +91,7 @@ def _divide(fixed: Fixed, e: Expression, growths: Sequence[Growth]) -> Growth | 
 
 
 def _rounds_down(e: Expression) -> bool:
-    """Whether a quotient is the next lower integer."""
+    """True if a quotient is the next lower integer."""
     numerator = e.operands[0]
     signed = intervals.of_dtype(f"i{numerator.dtype.itemsize}")
     if e.op == "shift_right_arithmetic" and numerator.dtype.kind == "i":

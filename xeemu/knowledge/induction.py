@@ -67,7 +67,7 @@ def increment(body: Region, var: Value, result: Value) -> int | None:
 
 
 def keeps(loop: control.While, bound: Value) -> bool:
-    """Whether a loop leaves a value of its predicate as it is: what that sees, or a carry that does not change."""
+    """True if a loop leaves a value of its predicate as it is: what that sees, or a carry that does not change."""
     carried = loop.predicate.inputs
     if bound not in carried:
         return bound in loop.predicate.seen

@@ -11,7 +11,7 @@ from xeemu.language.geometry import Geometry
 
 
 def distinct(address: Address, space: str, geometry: Geometry, groups: int) -> bool:
-    """Whether no two elements of an access to a memory of a space are one, of so many groups that are emulated."""
+    """True if no two elements of an access to a memory of a space are one, of so many groups that are emulated."""
     if space == "private":
         return _of_items(address, geometry)
     form = address.form
@@ -21,7 +21,7 @@ def distinct(address: Address, space: str, geometry: Geometry, groups: int) -> b
 
 
 def of_groups(pattern: np.ndarray, steps: tuple[int, ...], geometry: Geometry) -> bool:
-    """Whether all elements of all groups are different, where those of a group form a strided.
+    """True if all elements of all groups are different, where those of a group form a strided.
 
     Args:
       pattern: `[n]` the elements of a group.

@@ -65,12 +65,12 @@ class Instances:
 
 
 def is_known(operation: Operation) -> bool:
-    """Whether an access's addresses follow from group ids and loop counters."""
+    """True if an access's addresses follow from group ids and loop counters."""
     return operation.linear_index.known
 
 
 def is_exact(operation: Operation, tree: AccessTree) -> bool:
-    """Whether it is known in what executions which work-items access which elements."""
+    """True if it is known in what executions which work-items access which elements."""
     known = is_known(operation) and symbolic_addresses.lane_mask(operation, tree).known
     return known and operation.node.certain and all(c.known for c in operation.node.conditions)
 
@@ -92,8 +92,8 @@ def excerpts(
     Args:
       operations: the accesses.
       tree: their program.
-      paced: whether a loop has a barrier, so that only accesses of neighbouring iterations meet.
-      fixed: whether groups stand for others only if they access the very same elements.
+      paced: true if a loop has a barrier, so that only accesses of neighbouring iterations meet.
+      fixed: true if groups stand for others only if they access the very same elements.
 
     Raises:
       TooLarge: there are too many.
@@ -190,7 +190,7 @@ def of_operation(
       tree: its program.
       excerpt: the groups.
       clocks: what to count for each instance.
-      everyone: whether a load of one element for a whole group counts for each work-item, or for the first and last.
+      everyone: true if a load of one element for a whole group counts for each work-item, or for the first and last.
 
     Raises:
       TooLarge: that would be too much.

@@ -201,7 +201,7 @@ class Progressions:
         return self._regular({axis: difference(*(s.get(axis, STILL) for s in steps)) for axis in axes})
 
     def _is_decided(self, op: str, a: Expression, b: Expression, steps: Growths) -> bool:
-        """Whether a comparison comes out the same for every point of the box, for each element on its own.
+        """True if a comparison comes out the same for every point of the box, for each element on its own.
 
         A difference that steps takes its extremes at the ends of the axes.
         """

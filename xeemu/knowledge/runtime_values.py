@@ -46,7 +46,7 @@ class _Search:
         self.found: dict[Facts, Set[Value]] = {}
 
     def body(self, facts: Facts, given: Sequence[Value]) -> list[bool]:
-        """Whether each output of a (sub)program is a runtime value, with those that it takes."""
+        """True if each output of a (sub)program is a runtime value, with those that it takes."""
         found = set(given)
         for number, op in enumerate(facts.body.ops):
             found.update(v for v, is_one in zip(op.results, self._op(op, number, facts, found), strict=True) if is_one)
@@ -84,7 +84,7 @@ class _Search:
 
 
 def _computed(op: Op, facts: Facts, found: Set[Value]) -> bool:
-    """Whether the results of an operation without regions, which reads no memory, are runtime values."""
+    """True if the results of an operation without regions, which reads no memory, are runtime values."""
     traits = ops.of(op)
     each = [v in found for v in op.operands]
     if op.name == "select_n":
@@ -98,7 +98,7 @@ def _computed(op: Op, facts: Facts, found: Set[Value]) -> bool:
 
 
 def _cancels(op: Op, facts: Facts) -> bool:
-    """Whether integers may have left a known number of an operation."""
+    """True if integers may have left a known number of an operation."""
     if all(np.issubdtype(v.dtype, np.floating) for v in op.operands):
         return False
     known = facts.values.get(op.results[0])

@@ -52,7 +52,7 @@ def _is_even_power(op: Op) -> bool:
 
 
 def _follows(op: Op) -> bool:
-    """Whether the results are not negative if no number that it takes is."""
+    """True if the results are not negative if no number that it takes is."""
     if op.name == ops.COLLECTIVE:
         return op.attributes["collective"].kind in ("reduce", "broadcast")
     traits = ops.of(op)

@@ -61,7 +61,7 @@ class StridedPattern:
 
     @property
     def injective(self) -> bool:
-        """Whether different positions along the moving axes have different addresses, one inside the other."""
+        """True if different positions along the moving axes have different addresses, one inside the other."""
         inner = 1
         for k in reversed(self.moving):
             if abs(self.axes[k].stride) < inner:
@@ -71,7 +71,7 @@ class StridedPattern:
 
     @property
     def dense(self) -> bool:
-        """Whether it is injective, and has all addresses of its window."""
+        """True if it is injective, and has all addresses of its window."""
         return self.injective and self.span == self.distinct
 
     @property

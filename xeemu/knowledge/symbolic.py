@@ -65,7 +65,7 @@ def group_id(geometry: Geometry, groups: Sequence[Axis], dim: int | None, dtype:
 
 
 def is_taken(which: Expression, k: int, count: int) -> Expression:
-    """Whether branch `k` is taken; numbers beyond the ends take the branches there."""
+    """True if branch `k` is taken; numbers beyond the ends take the branches there."""
     op = "eq" if 0 < k < count - 1 else "le" if k == 0 else "ge"
     return expressions.compare(op, which, expressions.constant(k, np.int64))
 

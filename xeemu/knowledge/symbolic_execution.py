@@ -184,7 +184,7 @@ class _Execution:
     def _is_iterated(
         self, loop: "_Loop", scan: control.Scan, given: Callable[[Sequence[Item], Expression], list[Item]]
     ) -> bool:
-        """Whether a short loop carries what is known, but follows from the iteration before by no simple rule."""
+        """True if a short loop carries what is known, but follows from the iteration before by no simple rule."""
         first = expressions.constant(0, np.int64)
         pairs = enumerate(zip(loop.carries, loop.after(first), strict=True))
         hard = [k for k, (a, b) in pairs if symbolic.is_known(a) and not symbolic.is_known(b)]

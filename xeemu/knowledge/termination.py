@@ -39,7 +39,7 @@ class IterationLimits:
 
     @property
     def any(self) -> bool:
-        """Whether some loop is counted."""
+        """True if some loop is counted."""
         return bool(self.limits)
 
     def given_up(self, exceeded: Iterable[bool]) -> list[Op]:
@@ -93,7 +93,7 @@ def _limit(op: Op, most: int) -> int | None:
 
 
 def _may_go_on(body: Region) -> bool:
-    """Whether some loop of a (sub)program need not end."""
+    """True if some loop of a (sub)program need not end."""
     loops = (control.of(op) for op in body.walk())
     return any(isinstance(loop, While) and not surely_ends(loop) for loop in loops)
 
@@ -104,7 +104,7 @@ _TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "ne": "ne"}
 
 
 def surely_ends(loop: While) -> bool:
-    """Whether a loop ends for all data; its body may hold loops that do not."""
+    """True if a loop ends for all data; its body may hold loops that do not."""
     return any(_counts(loop, op) for op in _tests(loop.predicate, loop.predicate.outputs[0]))
 
 
@@ -121,14 +121,14 @@ def _tests(predicate: Region, result: Value) -> Iterator[Op]:
 
 
 def _counts(loop: While, test: Op) -> bool:
-    """Whether a comparison is of a counter with a bound that it reaches."""
+    """True if a comparison is of a counter with a bound that it reaches."""
     one, other = (ops.unconverted(value, loop.predicate.made) for value in test.operands)
     name = test.name
     return _reaches(loop, name, one, other) or _reaches(loop, _TURNED[name], other, one)
 
 
 def _reaches(loop: While, name: str, counter: Value, bound: Value) -> bool:
-    """Whether a counter, compared so, reaches a bound: going by 1 it meets each number, else none may be left out."""
+    """True if a counter, compared so, reaches a bound: going by 1 it meets each number, else none may be left out."""
     carries = loop.predicate.inputs
     if isinstance(counter, Constant) or counter not in carries or counter.shape or counter.dtype.kind not in "iu":
         return False
@@ -142,7 +142,7 @@ def _reaches(loop: While, name: str, counter: Value, bound: Value) -> bool:
 
 
 def _is_met(name: str, bound: np.ndarray, step: int) -> bool:
-    """Whether a counter that goes by constant steps up or down stops at a constant before it would wrap."""
+    """True if a counter that goes by constant steps up or down stops at a constant before it would wrap."""
     if name == "ne" or bound.dtype.kind not in "iu":
         return False
     limits = np.iinfo(bound.dtype)

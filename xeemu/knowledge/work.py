@@ -33,7 +33,7 @@ def of_body(facts: Facts, figures: Threads, looped: bool = False) -> int:
     Args:
       facts: what is known of it.
       figures: what operations take.
-      looped: whether it is in a loop.
+      looped: true if it is in a loop.
     """
     return sum(_of_op(number, op, facts, figures, looped) for number, op in enumerate(facts.body.ops))
 

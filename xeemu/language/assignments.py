@@ -47,7 +47,7 @@ def _receiving(target: ast.expr, value: ast.AST | None, place: Place) -> str | N
 
 
 def _gives_old_value(value: ast.AST | None) -> bool:
-    """Whether it is an atomic operation of which the first part is the old value, and the other the memory."""
+    """True if it is an atomic operation of which the first part is the old value, and the other the memory."""
     if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
         return False
     return value.func.attr.startswith("fetch_") or value.func.attr in ("exchange", "compare_exchange")

@@ -19,7 +19,7 @@ MOST_BYTES = 16384
 """NumPy arrays up to this size are looked into, larger ones known by which array they are."""
 
 MOST_ITEMS = 256
-"""The same of lists, dicts and sets, by their length."""
+"""Lists, dicts and sets up to this length are looked into."""
 
 _NUMBERS = (bool, int, float, complex, str, bytes, range, type(None), type(...), np.generic, np.dtype)
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
@@ -209,7 +209,7 @@ class _Search:
             self.follow(item, names, home)
 
     def _is_passed(self, value: Any, key: Hashable) -> bool:
-        """Whether the search has been here before; if so, when it was is what tells it."""
+        """True if the search has been here before; if so, when it was is what tells it."""
         if key in self._passed:
             self.values.append(self._passed[key][0])
             return True

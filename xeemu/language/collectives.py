@@ -43,7 +43,7 @@ class Collective:
       op: the operation of a reduction or scan, else None.
       local_range: the work-group's axes.
       sub_group_size: lanes of a full sub-group.
-      masked: whether a mask of the work-items that take part follows the other operands. What one would get of a
+      masked: true if a mask of the work-items that take part follows the other operands. What one would get of a
         work-item that does not is the poison value, and it has no part in a reduction.
       chunk: lanes of the chunks that a sub-group is cut into, each of which reduces for itself; None if it is not cut.
     """
@@ -67,7 +67,7 @@ class Collective:
 
     @property
     def is_scan(self) -> bool:
-        """Whether it combines each element with those before it."""
+        """True if it combines each element with those before it."""
         return self.kind in ("inclusive_scan", "exclusive_scan")
 
     def result_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -99,7 +99,7 @@ class Collective:
         return full[: self._items].reshape(x.shape)
 
     def alike(self, *dimensions: int) -> bool:
-        """Whether it gives all work-items that carry it out together the same.
+        """True if it gives all work-items that carry it out together the same.
 
         Args:
           dimensions: of the lane, shift or mask.
@@ -191,7 +191,7 @@ def _extremes(dtype: np.dtype) -> tuple[np.generic, np.generic]:
 
 
 def _is_lane_of_all(lane: jax.Array | np.ndarray, items: int, lanes: int) -> bool:
-    """Whether a known scalar is a lane that every sub-group has."""
+    """True if a known scalar is a lane that every sub-group has."""
     return isinstance(lane, np.ndarray) and not lane.ndim and 0 <= int(lane) < lanes - (-items % lanes)
 
 

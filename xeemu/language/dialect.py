@@ -66,7 +66,7 @@ class Dialect:
       empty: what to do with accesses to a memory of a `name` that has no elements.
       copies: with what names of functions begin that copy asynchronously; none in most languages.
       wait: what waits for such a copy.
-      first_is_contiguous: whether dimension 0 is the contiguous one, as in OpenCL, rather than the last, as in SYCL.
+      first_is_contiguous: true if dimension 0 is the contiguous one, as in OpenCL, rather than the last, as in SYCL.
     """
 
     language: str

@@ -64,7 +64,7 @@ def resume() -> None:
 
 
 class only:
-    """The same for a mask of work-items that were active already, up to the end of the body that is being traced."""
+    """Executes by a mask, of work-items that were active already, what is traced up to the end of the body."""
 
     def __init__(self, mask: jax.Array):
         self._scope = _Scope(mask)
@@ -98,7 +98,7 @@ def merged(mask: jax.Array, new: jax.Array, old: jax.Array) -> jax.Array:
 
 
 def before(turn: jax.Array, count: jax.Array) -> jax.Array:
-    """Whether there is another iteration of so many: the loop's own comparison, of arrays or scalars."""
+    """True if there is another iteration of so many: the loop's own comparison, of arrays or scalars."""
     with jax.named_scope(MERGE):
         return lax.lt(lax.broadcast(turn, count.shape), count)
 
@@ -110,7 +110,7 @@ def following(turn: jax.Array) -> jax.Array:
 
 
 def is_merge(names: Any) -> bool:
-    """Whether an operation in JAX's named scopes only says which work-items have got what."""
+    """True if an operation in JAX's named scopes only says which work-items have got what."""
     return bool(names.stack) and any(getattr(scope, "name", None) == MERGE for scope in names.stack)
 
 
@@ -139,7 +139,7 @@ def where(mask: jax.Array | None) -> jax.Array | None:
 
 
 def some(mask: Any) -> jax.Array:
-    """Whether some work-item of the group is in a mask, a bool scalar.
+    """True if some work-item of the group is in a mask, a bool scalar.
 
     It steers loops and branches and is no operation of the kernel: it costs nothing and nobody waits for anybody.
     """

@@ -20,7 +20,7 @@ class Geometry:
       global_range: work-items per dimension.
       local_range: work-items of a group per dimension.
       sub_group_size: lanes of a full sub-group.
-      plain: whether the launch is a plain range: the groups are the runtime's choice, and the last group of a dimension
+      plain: true if the launch is a plain range: the groups are the runtime's choice, and the last group of a dimension
         may reach beyond the global range; its work-items there do not exist.
       id_type: dtype of the ids, int32, or int64 where 32 bits do not reach.
     """

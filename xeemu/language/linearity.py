@@ -26,7 +26,7 @@ class Allocation:
       shape: elements per dimension (of one work-item, for private memory).
       dtype: the elements' type.
       site: where it comes from.
-      may_alias: whether it may be the same as others of which that holds, for all that a compiler knows, as behind
+      may_alias: true if it may be the same as others of which that holds, for all that a compiler knows, as behind
         pointers of C without `restrict`.
     """
 
@@ -47,7 +47,7 @@ class Allocation:
 
 
 def may_be_same(one: Allocation, other: Allocation) -> bool:
-    """Whether a compiler has to take two memories for one: pointers to different types are to different objects, but
+    """True if a compiler has to take two memories for one: pointers to different types are to different objects, but
     that integers may differ in sign, and bytes are of any object (C11, 6.5)."""
     if one is other or not (one.may_alias and other.may_alias):
         return one is other
@@ -123,8 +123,8 @@ class _Walk:
         Args:
           body: the (sub)program.
           inputs: the version behind each input.
-          nested: whether it is inside a loop or branch.
-          returns: whether it can return memories; the predicate of a loop cannot.
+          nested: true if it is inside a loop or branch.
+          returns: true if it can return memories; the predicate of a loop cannot.
         """
         versions: dict[Any, Version] = {v: m for v, m in zip(body.taken, inputs, strict=True) if m}
         for op in body.ops:

@@ -31,7 +31,7 @@ def of_program(program: "Program") -> str:
 
 
 def fragment(program: "Program") -> str:
-    """The same for a notebook, as a table; as text where Jinja is not installed."""
+    """The whole program in a notebook, as a table; as text where Jinja is not installed."""
     (title, at), (sizes, _), *memories = _header(program)
     rows = list(_operations(program))
     parts = (

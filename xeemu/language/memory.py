@@ -386,7 +386,7 @@ def ordering(order: str, scope: str) -> Ordering:
 
 
 def _is_empty(access: Access) -> bool:
-    """Whether a private axis has no elements; the program is spared an access that does nothing."""
+    """True if a private axis has no elements; the program is spared an access that does nothing."""
     return 0 in access.shape
 
 

@@ -94,7 +94,7 @@ def value(x: Any, dtype: np.dtype, name: str) -> jax.Array:
 
 
 def may_be_lossless(array: jax.Array, dtype: np.dtype) -> bool:
-    """Whether only the values or their provenance can tell if `array` fits into `dtype`."""
+    """True if only the values or their provenance can tell if `array` fits into `dtype`."""
     integers = jnp.issubdtype(array.dtype, jnp.integer) and jnp.issubdtype(dtype, jnp.integer)
     if integers and array.aval.weak_type:
         return True
@@ -103,7 +103,7 @@ def may_be_lossless(array: jax.Array, dtype: np.dtype) -> bool:
 
 
 def _widens(given: np.dtype, dtype: np.dtype) -> bool:
-    """Whether `dtype` holds every value of `given`; NumPy calls it safe to convert 64-bit integers to float64."""
+    """True if `dtype` holds every value of `given`; NumPy calls it safe to convert 64-bit integers to float64."""
     rounds = jnp.issubdtype(given, jnp.integer) and given.itemsize == 8 and jnp.issubdtype(dtype, jnp.floating)
     return given == dtype or (np.can_cast(given, dtype, "safe") and not rounds)
 
@@ -228,7 +228,7 @@ def _python_scalar(x: bool | int | float, dtype: np.dtype, name: str) -> jax.Arr
 
 
 def _fits_float(x: int | float, dtype: np.dtype) -> bool:
-    """Whether a finite number stays finite, and an integer exact."""
+    """True if a finite number stays finite, and an integer exact."""
     if not isinstance(x, int) and not math.isfinite(x):
         return True
     try:

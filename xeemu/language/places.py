@@ -32,7 +32,7 @@ def file_name(file: str) -> str:
 
 
 def is_cell(file: str) -> bool:
-    """Whether a file stands for a cell of a notebook."""
+    """True if a file stands for a cell of a notebook."""
     return _CELL.search(file) is not None
 
 

@@ -37,15 +37,15 @@ class Access:
     Attributes:
       shape: the work-items' axes and the private axes after them; `()` for a load by a scalar index.
       rank: number of index components.
-      masked: whether a mask (and for loads the value of the masked-out work-items) follows the other operands.
+      masked: true if a mask (and for loads the value of the masked-out work-items) follows the other operands.
       ordering: order and scope if the access is atomic.
-      block: whether a sub-group reads or writes consecutive elements as one block message.
-      bounded: whether work-items whose index is out of bounds are masked out of a load, which is masked then; that is a
+      block: true if a sub-group reads or writes consecutive elements as one block message.
+      bounded: true if work-items whose index is out of bounds are masked out of a load, which is masked then; that is a
         pass's to say (`passes/drop_redundant_masks.py`).
       view: the shape in which it sees the memory, if that is not the memory's; this too only passes say
         (`passes/linearise_indices.py`).
       further: of a load of an element of a vector, which all work-items load, its number after the first.
-      unset: whether what a store leaves counts as not written, as where the life of a variable begins.
+      unset: true if what a store leaves counts as not written, as where the life of a variable begins.
     """
 
     shape: tuple[int, ...]

@@ -60,8 +60,8 @@ class Program:
       written: the memories that are stored to or updated atomically.
       outputs: for each result the number of the argument that it is the last version of.
       output_tree: the structure of what the kernel returns.
-      wide: whether JAX's 64-bit types were on.
-      sub_groups: whether the kernel has asked for its sub-groups.
+      wide: true if JAX's 64-bit types were on.
+      sub_groups: true if the kernel has asked for its sub-groups.
       notes: what is printed beside operations, in place of the lines that they come from.
     """
 
@@ -89,7 +89,7 @@ class Program:
         return sum(a.nbytes for a in self.allocations if a.space == "private")
 
     def is_alone(self, number: int) -> bool:
-        """Whether the kernel does not change a memory, or uses it in one operation only."""
+        """True if the kernel does not change a memory, or uses it in one operation only."""
         return self.arguments[number] not in self.written or len(self.uses(number)) == 1
 
     def uses(self, number: int) -> tuple[int, ...]:
@@ -289,7 +289,7 @@ class _Raised:
     """What a kernel has raised as it was traced, seen before JAX takes frames out of the traceback.
 
     Attributes:
-      by_user: whether the line that raised it is the user's own.
+      by_user: true if the line that raised it is the user's own.
     """
 
     def __init__(self) -> None:

@@ -32,7 +32,7 @@ def function(called: Callable[P, T]) -> Callable[P, T]:
 
 
 def known_as(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """The same for a function that users reach by a longer name, such as `plot.tile`."""
+    """Decorates, as `function` does, one that users reach by a longer name, such as `plot.tile`."""
 
     def decorate(called: Callable[P, T]) -> Callable[P, T]:
         return _checked(called, name, [*inspect.signature(called).parameters.values()], 0)
@@ -41,7 +41,7 @@ def known_as(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
 
 def method(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """The same for a method, which users know by a name, such as that of its class."""
+    """Decorates, as `function` does, a method, which users know by a name, such as that of its class."""
 
     def decorate(called: Callable[P, T]) -> Callable[P, T]:
         return _checked(called, name, [*inspect.signature(called).parameters.values()][1:], 1)
@@ -50,13 +50,13 @@ def method(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
 
 def constructor(cls: type[C]) -> type[C]:
-    """The same for a class that users make objects of."""
+    """Decorates a class that users make objects of, whose arguments are checked as those of `function`."""
     cls.__init__ = method(cls.__name__)(cls.__init__)  # type: ignore[method-assign]
     return cls
 
 
 def members(cls: type[C]) -> type[C]:
-    """The same for the methods of a class whose objects xeemu gives."""
+    """Decorates a class whose objects xeemu gives: its methods, as `function` does."""
     for name, member in list(vars(cls).items()):
         function = member.__func__ if isinstance(member, classmethod) else member
         if inspect.isfunction(function) and not name.startswith("_"):
@@ -185,7 +185,7 @@ def _frames(error: BaseException | None) -> list[types.TracebackType]:
 
 
 def _is_shown(frame: types.FrameType) -> bool:
-    """Whether a frame is the user's, not one of xeemu, JAX, NumPy or Python itself."""
+    """True if a frame is the user's, not one of xeemu, JAX, NumPy or Python itself."""
     file = frame.f_code.co_filename
     if file == _GENERATED:
         return not str(frame.f_globals.get("__name__")).startswith("xeemu.")

@@ -46,7 +46,7 @@ def enclosed(function: types.FunctionType) -> list[tuple[str, types.CellType]]:
 
 
 def is_of_library(kind: type) -> bool:
-    """Whether a class is Python's, an installed package's or xeemu's."""
+    """True if a class is Python's, an installed package's or xeemu's."""
     module = sys.modules.get(kind.__module__)
     known = module is not None and kind.__module__ != "__main__"
     return known and is_library(getattr(module, "__file__", None))
@@ -54,7 +54,7 @@ def is_of_library(kind: type) -> bool:
 
 @functools.lru_cache(maxsize=_MOST_KEPT)
 def is_library(file: str | None) -> bool:
-    """Whether a file is Python's, an installed package's or xeemu's; so is what has no file."""
+    """True if a file is Python's, an installed package's or xeemu's; so is what has no file."""
     if file is None or file.startswith(_PYTHON):
         return True
     path = Path(file)

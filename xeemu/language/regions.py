@@ -22,7 +22,7 @@ class Traced:
 
     Attributes:
       closed: what JAX has made of it; its inputs are the mask, if there is one, and the leaves.
-      masked: whether there is one.
+      masked: true if there is one.
       tree: the structure of its result.
       leaves: of the result: memories, and shapes of values.
     """
@@ -64,7 +64,7 @@ class Traced:
         return self._given.index(made) if made is not None and made in self._given else None
 
     def captured(self, number: int) -> jax.Array | None:
-        """The same of what the function has taken from around it."""
+        """The array that a leaf of the result is, or a later version of, if the function took it from around it."""
         taken = zip(self.body.inputs, self._taken, strict=False)
         return next((array for v, array in taken if v is self.origins[number]), None)
 

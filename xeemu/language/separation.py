@@ -30,7 +30,7 @@ class Mixing:
     Attributes:
       site: its line.
       operation: its name.
-      collective: whether it is a group algorithm.
+      collective: true if it is a group algorithm.
     """
 
     site: Site

@@ -69,7 +69,7 @@ def of_op(op: Op) -> Site:
 
 
 def is_of_user(op: Op) -> bool:
-    """Whether a line of the user's bound `op`; what a library does in a function that was traced before has none."""
+    """True if a line of the user's bound `op`; what a library does in a function that was traced before has none."""
     return op.traceback is not None and any(is_users(code.co_filename) for code in op.traceback.raw_frames()[0])
 
 
@@ -92,7 +92,7 @@ class Origin:
     turn: int = 0
 
     def begins_anew(self, last: "Origin | None") -> bool:
-        """Whether the line has been left, or begun again, after something else that is of it perhaps."""
+        """True if the line has been left, or begun again, after something else that is of it perhaps."""
         if last is None or self.site != last.site or self.turn != last.turn:
             return True
         return self.code is last.code and self.offset < last.offset
@@ -142,7 +142,7 @@ def between(first: Op, second: Op) -> tuple[int, int] | None:
 
 
 def _same_function(code: CodeType, other: CodeType) -> bool:
-    """Whether two codes are of one function; of one in another language than Python, each line has its own."""
+    """True if two codes are of one function; of one in another language than Python, each line has its own."""
     made = code.co_varnames == other.co_varnames == CALLER and code.co_filename == other.co_filename
     return code is other or (made and code.co_name == other.co_name)
 
@@ -209,7 +209,7 @@ def of_raised(error: BaseException) -> Site:
 
 
 def raised_by_user(error: BaseException) -> bool:
-    """Whether the line that raised `error` is the user's own, not one of a library that it called."""
+    """True if the line that raised `error` is the user's own, not one of a library that it called."""
     if any(_FILTERED in note for note in getattr(error, "__notes__", ())):
         return False  # who raised it is not known
     traceback = error.__traceback__
@@ -366,7 +366,7 @@ def _lines(code: CodeType, _table: bytes) -> Sequence[int]:
 
 @functools.lru_cache(maxsize=4096)
 def is_users(filename: str) -> bool:
-    """Whether a file is a user's: none of xeemu, JAX, what JAX stands on, or NumPy."""
+    """True if a file is a user's: none of xeemu, JAX, what JAX stands on, or NumPy."""
     if filename.startswith("<frozen"):
         return False
     path = os.path.abspath(filename)

@@ -61,15 +61,15 @@ class SubGroup:
         return self._collect("exclusive_scan", op, x)
 
     def any(self, x: Any) -> jax.Array:
-        """Whether `x` holds for some lane."""
+        """True if `x` holds for some lane."""
         return self.reduce(operands.truth(x), "or")
 
     def all(self, x: Any) -> jax.Array:
-        """Whether `x` holds for every lane."""
+        """True if `x` holds for every lane."""
         return self.reduce(operands.truth(x), "and")
 
     def none(self, x: Any) -> jax.Array:
-        """Whether `x` holds for no lane."""
+        """True if `x` holds for no lane."""
         return ~self.any(x)
 
     def ballot(self, x: Any) -> jax.Array:

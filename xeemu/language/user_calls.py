@@ -23,5 +23,5 @@ def called_by_user(op: Op) -> str:
 
 
 def asks_for_dtype(op: Op) -> bool:
-    """Whether the user asked for a conversion, rather than JAX's 64-bit mode."""
+    """True if the user asked for a conversion, rather than JAX's 64-bit mode."""
     return called_by_user(op) in _EXPLICIT

@@ -137,5 +137,5 @@ def _memories(body: Region, accesses: list[Op]) -> list[Any]:
 
 
 def _written(loop: While, carry: int) -> bool:
-    """Whether the loop gives a carried memory new contents."""
+    """True if the loop gives a carried memory new contents."""
     return loop.body.outputs[carry] is not loop.body.inputs[carry]

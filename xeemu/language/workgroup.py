@@ -150,15 +150,15 @@ class WorkGroup:
         return self._collect(GROUP, "exclusive_scan", op, x)
 
     def any(self, x: Any) -> jax.Array:
-        """Whether `x` holds for some work-item, a bool scalar."""
+        """True if `x` holds for some work-item, a bool scalar."""
         return self.reduce(operands.truth(x), "or")
 
     def all(self, x: Any) -> jax.Array:
-        """Whether `x` holds for every work-item, a bool scalar."""
+        """True if `x` holds for every work-item, a bool scalar."""
         return self.reduce(operands.truth(x), "and")
 
     def none(self, x: Any) -> jax.Array:
-        """Whether `x` holds for no work-item, a bool scalar."""
+        """True if `x` holds for no work-item, a bool scalar."""
         return ~self.any(x)
 
     def while_loop(self, cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any) -> Any:

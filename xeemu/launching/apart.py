@@ -28,8 +28,8 @@ def of_observer(prepared: Prepared, keys: Set[Key], regions: bool, kept: bool) -
     Args:
       prepared: the launch.
       keys: the operations that it wants to know of: the address and the mask of an access, the operands of others.
-      regions: whether it wants to know which work-items execute what is divergent.
-      kept: whether it keeps something for each work-group of a chunk.
+      regions: true if it wants to know which work-items execute what is divergent.
+      kept: true if it keeps something for each work-group of a chunk.
     """
     slice_ = _sliced(prepared, lambda key, op: key in keys or (regions and op.name == ops.REGION))
     asked = work.passes(slice_) + work.passes(prepared.unwatched.analysed.task.program.body)

@@ -104,7 +104,7 @@ def device_of(given: Sequence[Any]) -> jax.Device:
 
 @functools.lru_cache(maxsize=64)
 def is_concrete(kind: type) -> bool:
-    """Whether a class is that of JAX's arrays with contents; cached, for each launch asks it of each argument."""
+    """True if a class is that of JAX's arrays with contents; cached, for each launch asks it of each argument."""
     return issubclass(kind, jax.Array) and not issubclass(kind, jax.core.Tracer)
 
 
@@ -172,7 +172,7 @@ def _check_readable(where: str, x: Any) -> None:
 
 @functools.lru_cache(maxsize=64)
 def _is_number(dtype: Any) -> bool:
-    """Whether a memory may hold such elements; cached, for each launch asks it of each argument."""
+    """True if a memory may hold such elements; cached, for each launch asks it of each argument."""
     kinds = (jnp.bool_, jnp.integer, jnp.floating)
     return any(jnp.issubdtype(dtype, kind) for kind in kinds) and dtype.itemsize <= 8
 
@@ -227,13 +227,13 @@ class Given:
 
     @classmethod
     def of_shapes(cls, kernel: Kernel, arguments: Sequence[Any]) -> "Given":
-        """The same for somebody to whom shapes and scalars tell all: shapes are left as they are."""
+        """The arguments for somebody to whom shapes and scalars tell all: shapes are left as they are."""
         taken, leaves = kernel.with_leaves(arguments)
         return cls(taken, checked_arguments(taken, leaves, SHAPED), ())
 
     @classmethod
     def outside_jit(cls, what: str, kernel: Kernel, arguments: Sequence[Any]) -> "Given":
-        """The same of a function whose results are plain values, so that its arguments have to be known."""
+        """The arguments of a function whose results are plain values, so that all of them have to be known."""
         given = cls.of(kernel, arguments)
         outside_jit(what, given.arguments)
         return given

@@ -13,7 +13,7 @@ Transform = Callable[[Kernel, NDRange], Callable[..., Any]]
 
 
 def is_bound(kernel: Kernel) -> bool:
-    """Whether a call of the kernel has to be brought into the form that is traced."""
+    """True if a call of the kernel has to be brought into the form that is traced."""
     return kernel.interface is not None and kernel.interface.bind is not None
 
 
@@ -31,7 +31,7 @@ def function(
       nd_range: the launch.
       transform: what is done with the kernel in the form that is traced.
       outputs: applies the function that it is given to the kernel's results in what the transformation gives.
-      fill: whether arrays that nobody has written are made for results that are given as shapes.
+      fill: true if arrays that nobody has written are made for results that are given as shapes.
     """
     bind = kernel.interface.bind if kernel.interface is not None else None
     assert bind is not None

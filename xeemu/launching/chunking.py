@@ -81,7 +81,7 @@ class Cut:
         return (*(units * k // count * unit for k in range(count)), self.chunks)
 
     def bounds(self, shares: Sequence[int]) -> tuple[int, ...]:
-        """The same of full chunks alone, from the first chunk of each share."""
+        """The first full chunk of each share, and the end of the full chunks, from the first chunk of each share."""
         return tuple(min(max(k - 1, 0), self.full) if self.first else k for k in shares)
 
     def starts(self, shares: Sequence[int]) -> tuple[int, ...]:
@@ -104,7 +104,7 @@ class Cut:
 
     @property
     def least(self) -> bool:
-        """Whether groups and iterations are emulated one by one."""
+        """True if groups and iterations are emulated one by one."""
         return self.chunk == 1 and self.iterations == 1
 
     def smaller(self, part: float, group_range: Sequence[int]) -> "Cut":
@@ -207,7 +207,7 @@ def _shared(program: Program, cut: Cut, row: int, shards: int) -> int:
 
 
 def _is_ordered(analysed: Analysed) -> bool:
-    """Whether it may matter in which order groups are emulated.
+    """True if it may matter in which order groups are emulated.
 
     Atomic operations tell, and a group that loads what another one stores may even wait for it.
     """

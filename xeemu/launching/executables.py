@@ -187,8 +187,8 @@ class Watched:
       prepared: the launch.
       watch: makes the observer of a chunk.
       zeros: makes the state before the first chunk, of what else a run is given.
-      outputs: whether a run gives the arrays that the kernel returns; else it computes what the state needs alone.
-      short: whether its runs are short, see `recompiling`; None if nobody knows, and they are as they are estimated.
+      outputs: true if a run gives the arrays that the kernel returns; else it computes what the state needs alone.
+      short: true if its runs are short, see `recompiling`; None if nobody knows, and they are as they are estimated.
       told: what a run tells of the state after the last chunk.
       deciding: the numbers of the arguments whose contents decide on that; None for all.
     """
@@ -240,7 +240,7 @@ class Watched:
 
     @property
     def is_long(self) -> bool:
-        """Whether it runs for longer than it takes to compile, as is thought or was seen."""
+        """True if it runs for longer than it takes to compile, as is thought or was seen."""
         return self._function.is_long
 
     @functools.cached_property

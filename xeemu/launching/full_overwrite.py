@@ -21,7 +21,7 @@ def overwritten(program: Program, facts: Facts) -> frozenset[int]:
 
 
 def _fills(program: Program, facts: Facts, number: int) -> bool:
-    """Whether plain stores, and nothing else, use a memory, and store to each of its elements."""
+    """True if plain stores, and nothing else, use a memory, and store to each of its elements."""
     stores = [program.body.ops[n] for n in program.uses(number)]
     if not all(store.name == ops.STORE and not addressing.is_masked(store, facts.value) for store in stores):
         return False
@@ -31,7 +31,7 @@ def _fills(program: Program, facts: Facts, number: int) -> bool:
 
 
 def _has_each_id(store: Op, facts: Facts) -> bool:
-    """Whether each component of the index is the global id of another dimension, with an item for each element."""
+    """True if each component of the index is the global id of another dimension, with an item for each element."""
     shape, geometry = ops.seen_shape(store), facts.geometry
     elements = addressing.foreseen(store, facts).elements
     if elements.shape != geometry.local_range or not elements.all or len(shape) != facts.dimensions:
@@ -47,7 +47,7 @@ def _has_each_id(store: Op, facts: Facts) -> bool:
 
 
 def _is_id(form: Form | None, dimension: int, geometry: Geometry) -> bool:
-    """Whether a value is the global id of a dimension."""
+    """True if a value is the global id of a dimension."""
     local = geometry.local_range
     if form is None or form.based:
         return False
@@ -59,7 +59,7 @@ def _is_id(form: Form | None, dimension: int, geometry: Geometry) -> bool:
 
 
 def _fill_together(stores: Sequence[Op], facts: Facts) -> bool:
-    """Whether the elements of all groups are different ones of a memory, and as many as it has."""
+    """True if the elements of all groups are different ones of a memory, and as many as it has."""
     found = [addressing.foreseen(store, facts) for store in stores]
     forms = [a.form for a in found if a.proved and a.form is not None and not a.form.based]
     if len(forms) < len(found) or any(form.steps != forms[0].steps for form in forms):

@@ -73,8 +73,8 @@ def launch(
       device: the modelled device, whose limits hold; where the emulation runs is JAX's choice.
       memory_bytes: bound on the working set of the emulation beside arguments and results. By default about a core's
         cache, 2 MiB, on a CPU and 2 GiB on a GPU, and at most eight times that; a single work-group is the least.
-      deterministic: whether float atomics give the same bits on every backend, at the price of speed.
-      donate: whether the results may take the place of the arguments they come from, which are then lost; not inside a
+      deterministic: true if float atomics give the same bits on every backend, at the price of speed.
+      donate: true if the results may take the place of the arguments they come from, which are then lost; not inside a
         `jit`.
       mesh: devices of JAX that share the work-groups of the launch, in the order of the mesh. Arguments go to all of
         them; a result is divided along its first axis where each device writes a part of its own, else all have it.

@@ -76,5 +76,5 @@ def _buffers(given: Sequence[Any]) -> Sequence[_Buffer]:
 
 
 def _holds(contents: bytes, buffer: _Buffer) -> bool:
-    """Whether a buffer of as many bytes holds these; by a comparison of memory, which copies nothing."""
+    """True if a buffer of as many bytes holds these; by a comparison of memory, which copies nothing."""
     return contents.startswith(buffer)

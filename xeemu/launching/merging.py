@@ -42,7 +42,7 @@ def only_update(used: Sequence[Operation]) -> Update | None:
 
 
 def keep_apart(used: Sequence[Operation], tree: AccessTree) -> bool:
-    """Whether no two work-groups access one element by these operations, unless both only read it."""
+    """True if no two work-groups access one element by these operations, unless both only read it."""
     pairs = itertools.combinations_with_replacement(used, 2)
     with Budget().portion():
         return conflicts.all_keep_to_groups(used, tree) or all(conflicts.keeps_to_groups(pair, tree) for pair in pairs)

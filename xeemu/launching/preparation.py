@@ -72,29 +72,29 @@ class Prepared:
 
     @functools.cached_property
     def watched_alone(self) -> "Prepared":
-        """The same for somebody who will see every access; one object, so that equal calls compile once."""
+        """This launch for somebody who sees every access; one object, so that equal calls compile once."""
         analysed = dataclasses.replace(self.analysed, watched=True)
         observed = dataclasses.replace(self.options, observed=True)
         return Prepared(analysed, observed, chunking.evenly(analysed, observed, 1), launched=self)
 
     @functools.cached_property
     def without_memories(self) -> "Prepared":
-        """The same for somebody who asks for nothing that lies in memories of groups, which are not kept then."""
+        """This launch for somebody who asks for nothing in memories of groups, which are not kept then."""
         return dataclasses.replace(self, chosen=chunking.without_memories(self.analysed, self.options))
 
     @property
     def is_short(self) -> bool:
-        """Whether somebody who watches it waits for the compiler rather than for the run."""
+        """True if somebody who watches it waits for the compiler rather than for the run."""
         return effort.is_short(self.program, self.cut.groups, self.options.target)
 
     @property
     def unwatched(self) -> "Prepared":
-        """The same where it has turned out that nothing is left to watch."""
+        """The launch where it has turned out that nothing is left to watch."""
         return self.launched or self
 
     @functools.cached_property
     def once(self) -> "Prepared":
-        """The same for a result that nobody needs again: what is soon done is not made fast (see `effort`)."""
+        """This launch for a result that nobody needs again: what is soon done is not made fast (see `effort`)."""
         return dataclasses.replace(self, options=dataclasses.replace(self.options, once=True))
 
     def emit(self, *arguments: jax.Array) -> list[jax.Array]:
@@ -102,7 +102,7 @@ class Prepared:
         return self.bounded(arguments, None)
 
     def bounded(self, arguments: Sequence[jax.Array], share: Share | None) -> list[jax.Array]:
-        """The same of some chunks, and where loops are counted a scalar more, which `ended` takes off again."""
+        """What `emit` gives, by some chunks; where loops are counted, a scalar more, which `ended` takes off again."""
         if not self.limits.any:
             return self.watched(arguments, lambda chunk, state: Observer(), (), share)[0]
         counting = functools.partial(iteration_limits.Counting, self.limits)
@@ -201,7 +201,7 @@ class Prepared:
         return fusion_barriers.in_branch(left, carry) if cut.full and self._copied(written) else left(carry)
 
     def _copied(self, written: list[int]) -> bool:
-        """Whether memories would be copied as the groups that are left store to a part of them."""
+        """True if memories would be copied as the groups that are left store to a part of them."""
         return self.options.target.copies_reshaped and any(self.program.body.inputs[k].ndim > 1 for k in written)
 
     def _one_chunk(
@@ -252,7 +252,7 @@ class Prepared:
 
     @functools.cached_property
     def _transposes(self) -> bool:
-        """Whether a launch as a whole had better transpose late (see `transpose_sinking`)."""
+        """True if a launch as a whole had better transpose late (see `transpose_sinking`)."""
         facts = self.analysed.task.facts
         return working_set.is_straight(facts) and working_set.transposes(facts)
 

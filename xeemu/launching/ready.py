@@ -83,7 +83,7 @@ def _told(x: Any) -> Hashable:
 
 @functools.lru_cache(maxsize=64)
 def _is_shaped(kind: type) -> bool:
-    """Whether a class is one of arrays, of shapes, or of tracers; cached, for each launch asks it of each argument."""
+    """True if a class is one of arrays, of shapes, or of tracers; cached, for each launch asks it of each argument."""
     return issubclass(kind, (*SHAPED, jax.core.Tracer))
 
 

@@ -27,7 +27,7 @@ class Budget:
 
     @property
     def is_spent(self) -> bool:
-        """Whether the runs have taken longer than the compiler."""
+        """True if the runs have taken longer than the compiler."""
         return self._compiled_s is not None and self._run_s > self._compiled_s
 
     def compile(self, compiled: Callable[[], _T]) -> _T:
@@ -72,7 +72,7 @@ class Recompiled:
 
     Args:
       function: what is compiled.
-      short: whether its runs are thought to be short; else it is compiled with all effort at once.
+      short: true if its runs are thought to be short; else it is compiled with all effort at once.
       options: for XLA, with whatever effort.
     """
 
@@ -89,7 +89,7 @@ class Recompiled:
 
     @property
     def is_long(self) -> bool:
-        """Whether its runs were not thought to be short, or have turned out not to be."""
+        """True if its runs were not thought to be short, or have turned out not to be."""
         return not self._short or self._budget.is_spent
 
     def working_bytes(self, given: Sequence[Any], results_bytes: int) -> int:

@@ -30,7 +30,7 @@ class _Reach:
     step: int | None
 
     def keeps_to(self, own: int) -> bool:
-        """Whether each row keeps to as many places of its own."""
+        """True if each row keeps to as many places of its own."""
         steady = self.step is None or self.step == own
         return steady and self.first * own <= self.least and self.most < (self.first + self.count) * own
 

@@ -46,8 +46,8 @@ class Merge:
     Attributes:
       combination: `"slice"`: each device has written its own part, as large as the others' along the first axis;
         `"stores"`: elements that have changed; or the atomic operation that has updated it.
-      proved: of stores, whether no two devices can have stored to one element.
-      own: of slices, whether a device needs none but its own.
+      proved: of stores, true if no two devices can have stored to one element.
+      own: of slices, true if a device needs none but its own.
     """
 
     combination: Combination
@@ -91,7 +91,7 @@ def _merge(memory: Allocation, used: Sequence[Operation], tree: AccessTree, prep
 
 
 def _is_partial(store: Operation) -> bool:
-    """Whether some work-items or groups may take no part, of which it is not asked where they would store to."""
+    """True if some work-items or groups may take no part, of which it is not asked where they would store to."""
     node: Node | None = store.node
     while node is not None:
         if node.conditions or not node.certain:
@@ -128,7 +128,7 @@ def _check_update(memory: Allocation, operation: Operation, update: Operation) -
 def _is_sliced(
     memory: Allocation, stores: Sequence[Operation], tree: AccessTree, prepared: Prepared, mesh: Mesh
 ) -> bool:
-    """Whether each device is known to store to its own part of a memory, of parts of one size."""
+    """True if each device is known to store to its own part of a memory, of parts of one size."""
     rows, shards = tree.geometry.group_range[0], mesh.size
     even = not _left(prepared.cut) and len(set(np.diff(prepared.cut.shares(shards)))) == 1
     if not even or rows % shards:
@@ -181,7 +181,7 @@ class Sharded:
                 return [jnp.asarray(np.asarray(r)) for r in results] if gathered else results
 
     def _run(self, given: Sequence[Any]) -> list[jax.Array]:
-        """The same of arrays, after a look whether it fits."""
+        """The results for arguments as arrays; refuses what does not fit the memory of the devices."""
         self._check_fits(self.prepared.need(_absent_bytes(given, self.mesh)))
         placed = [_everywhere(a, self.mesh) for a in given]
         working_bytes = self._measured.working_bytes(placed, self.prepared.results_bytes)

@@ -17,7 +17,7 @@ class Share:
       bounds: the first chunk of each share, and the end; the last share has what is left of a chunk as well, or the
         groups at the end, if they are emulated for themselves, as the first one has those at the beginning.
       origins: for the number of an argument of which the share has a part, where that begins.
-      single: whether XLA divides nothing of it among threads.
+      single: true if XLA divides nothing of it among threads.
     """
 
     number: jax.Array

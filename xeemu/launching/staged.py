@@ -68,7 +68,7 @@ class Staged(Generic[T]):
 
 
 class Launched(Staged[T]):
-    """The same of one launch, which can also be traced and lowered for arguments of some shapes."""
+    """A transformation of one launch, which can also be traced and lowered for arguments of some shapes."""
 
     def __init__(
         self,
@@ -139,5 +139,5 @@ def _signature(kernel: Kernel) -> inspect.Signature:
 
 
 def _is_name(name: str) -> bool:
-    """Whether Python may have a parameter of that name; those of C may be Python's own words."""
+    """True if Python may have a parameter of that name; those of C may be Python's own words."""
     return name.isidentifier() and not keyword.iskeyword(name)

@@ -31,8 +31,8 @@ class Analysed:
       program: the traced kernel.
       facts: its analysis.
       target: the host that carries it out.
-      deterministic: whether sums of floats are taken in one order.
-      watched: whether somebody sees every access, so that all of them have to be carried out.
+      deterministic: true if sums of floats are taken in one order.
+      watched: true if somebody sees every access, so that all of them have to be carried out.
     """
 
     program: Program

@@ -68,7 +68,7 @@ class Threaded:
         return 0 if analysis is None else self.shared.count * capacity.beyond(analysis, 0)
 
     def _takes(self, given: Sequence[Any]) -> bool:
-        """Whether arguments are on one device each, and JAX does not look for NaN, which threads would not know of."""
+        """True if arguments are on one device each, and JAX does not look for NaN, which threads would not know of."""
         debugged = jax.config.jax_debug_nans or jax.config.jax_debug_infs  # type: ignore[attr-defined]
         return not debugged and all(len(a.devices()) == 1 for a in given if isinstance(a, jax.Array))
 

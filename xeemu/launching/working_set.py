@@ -53,7 +53,7 @@ def _allocated_bytes(facts: Facts) -> int:
 
 
 def is_straight(facts: Facts) -> bool:
-    """Whether a (sub)program has values that a compiler can fuse, and nothing else.
+    """True if a (sub)program has values that a compiler can fuse, and nothing else.
 
     It has neither loops nor branches nor scans but for what is the same in all groups, gives no old values of atomic
     operations, updates memories at places that are known, loads no window that may be out of bounds, of which chunks
@@ -66,7 +66,7 @@ def is_straight(facts: Facts) -> bool:
 
 
 def _keeps(algorithm: Op, facts: Facts) -> bool:
-    """Whether what takes long to compute goes into a group's algorithm and elsewhere: it is there at once then."""
+    """True if what takes long to compute goes into a group's algorithm and elsewhere: it is there at once then."""
     body, before = facts.body, set(facts.body.needed(algorithm.operands))
     each = (v for n in before if ops.of(body.ops[n]).slow for v in body.ops[n].results)
     made = {v for v in each if facts.values[v].varying}
@@ -75,17 +75,17 @@ def _keeps(algorithm: Op, facts: Facts) -> bool:
 
 
 def _is_common(known: Known) -> bool:
-    """Whether groups share a value, or a memory that is not the launch's."""
+    """True if groups share a value, or a memory that is not the launch's."""
     return not known.varying and known.space != "global"
 
 
 def _is_scan(op: Op) -> bool:
-    """Whether it combines each element with those before it, which are there at once then."""
+    """True if it combines each element with those before it, which are there at once then."""
     return ops.of(op).is_scan or (op.name == ops.COLLECTIVE and op.attributes["collective"].is_scan)
 
 
 def _is_fused(op: Op, facts: Facts) -> bool:
-    """Whether an access is one that compilers fuse with what computes its operands or uses its result."""
+    """True if an access is one that compilers fuse with what computes its operands or uses its result."""
     known = addressing.is_formed(op, facts)
     if ops.changes(op):
         return known and not ops.given(op)
@@ -93,14 +93,14 @@ def _is_fused(op: Op, facts: Facts) -> bool:
 
 
 def transposes(facts: Facts) -> bool:
-    """Whether a (sub)program without loops and branches accesses a global memory along other axes than its groups'."""
+    """True if a (sub)program without loops and branches accesses a global memory along other axes than its groups'."""
     accesses = (op for op in facts.body.ops if op.name in ops.ACCESSES)
     of_global = (op for op in accesses if facts.values[op.operands[0]].space == "global")
     return any(_is_transposed(op, facts) for op in of_global)
 
 
 def _is_transposed(op: Op, facts: Facts) -> bool:
-    """Whether a memory has what a later dimension of the group range is for further apart than an earlier one's."""
+    """True if a memory has what a later dimension of the group range is for further apart than an earlier one's."""
     form = addressing.foreseen(op, facts).form
     steps = [abs(step) for step in form.steps if step] if form is not None else []
     return steps != sorted(steps, reverse=True)
@@ -126,13 +126,13 @@ def _fused(facts: Facts) -> set[Value]:
 
 
 def _is_in_passing(op: Op) -> bool:
-    """Whether its elements are computed, or moved, one by one as something takes them."""
+    """True if its elements are computed, or moved, one by one as something takes them."""
     # Of what is elementwise only what NumPy folds: with that the chunks of launches were measured.
     return ops.of(op).folds or ops.of(op).moves
 
 
 def _is_sliced(op: Op, facts: Facts) -> bool:
-    """Whether it loads from places that are known but for where they begin."""
+    """True if it loads from places that are known but for where they begin."""
     return op.name == ops.LOAD and addressing.is_formed(op, facts)
 
 

@@ -66,7 +66,7 @@ class Model:
       mo: modification order (coherence order): the writes to each location, in a total order.
       sw: synchronises with.
       hb: happens before; `hb_at` between accesses to one location, by what orders that location.
-      consistent: `[B]` bool, whether the model allows the execution.
+      consistent: `[B]` bool, true where the model allows the execution.
       races: conflicting accesses that nothing orders.
     """
 

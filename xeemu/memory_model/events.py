@@ -14,7 +14,7 @@ class Event:
       index: number of the statement in the work-item, or of the location.
       statement: what is executed; of a compare_exchange that fails, the load that it is. None for an initial value.
       location: that is accessed; None for a fence.
-      reads, writes: whether it does.
+      reads, writes: true if it does.
       side: of a barrier, `"arrive"` or `"leave"`; else empty.
     """
 

@@ -53,7 +53,7 @@ class Program:
         return tuple(s.register for item in self.work_items for s in item if s.register)
 
     def together(self, one: int | None, other: int | None, scope: str) -> bool:
-        """Whether two work-items are of one sub-group, work-group, device or system."""
+        """True if two work-items are of one sub-group, work-group, device or system."""
         assert one is not None
         assert other is not None
         return self.positions[one].group(scope) == self.positions[other].group(scope)
@@ -70,7 +70,7 @@ class Path:
 
     Attributes:
       events: that are executed, initial values first, then by work-item.
-      conditions: of each work-item's guards, whether they hold.
+      conditions: of each work-item's guards, true if they hold.
       structure: their relations.
     """
 
@@ -190,7 +190,7 @@ def _structure(program: Program, events: Sequence[Event]) -> EventStructure:
 
 
 def _orders(event: Event, location: Location) -> bool:
-    """Whether it may synchronise for accesses to a location: a fence or barrier may be for others only."""
+    """True if it may synchronise for accesses to a location: a fence or barrier may be for others only."""
     ordered = event.statement.ordered if event.statement else ()
     return not ordered or location in ordered
 
@@ -203,7 +203,7 @@ def _inclusive(program: Program, a: Event, b: Event) -> bool:
 
 
 def _includes(program: Program, event: Event, other: Event) -> bool:
-    """Whether the scope of an event includes the other's work-item."""
+    """True if the scope of an event includes the other's work-item."""
     if event.item == other.item:
         return True
     assert event.statement is not None
@@ -216,7 +216,7 @@ def _includes(program: Program, event: Event, other: Event) -> bool:
 
 
 def _meet(program: Program, a: Event, b: Event) -> bool:
-    """Whether one work-item leaves the barrier at which the other one arrives."""
+    """True if one work-item leaves the barrier at which the other one arrives."""
     if (a.side, b.side) != ("arrive", "leave") or a.item == b.item:
         return False
     assert a.statement is not None
@@ -252,7 +252,7 @@ def _judged(path: Path, ways: Sequence[Communication], choice: Sequence[np.ndarr
 
 
 def _values(path: Path, source: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """`[B, N]` values read and written, and `[B]` whether all are known and the path is taken.
+    """`[B, N]` values read and written, and `[B]` true where all are known and the path is taken.
 
     What a value is computed from is known before it, so values that depend on themselves stay unknown.
     """

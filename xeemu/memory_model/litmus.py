@@ -47,7 +47,7 @@ class Litmus:
     Attributes:
       name: what it is called.
       program: what each work-item executes, and where.
-      memory: whether the final values of locations are part of an outcome.
+      memory: true if the final values of locations are part of an outcome.
     """
 
     name: str
@@ -81,11 +81,11 @@ class Litmus:
 
     @property
     def undefined(self) -> bool:
-        """Whether some execution has a data race: then the whole program has no meaning."""
+        """True if some execution has a data race: then the whole program has no meaning."""
         return bool(self.races)
 
     def allowed(self, **values: int | None) -> bool:
-        """Whether the program may end with these values of registers, or final values of locations.
+        """True if the program may end with these values of registers, or final values of locations.
 
         An undefined program may end with any.
         """
@@ -93,7 +93,7 @@ class Litmus:
         return self.undefined or found is not None
 
     def forbidden(self, **values: int | None) -> bool:
-        """Whether no implementation may end with these values: `not allowed(...)`."""
+        """True if no implementation may end with these values: `not allowed(...)`."""
         return not self.allowed(**values)
 
     def witness(self, **values: int | None) -> Witness | None:
@@ -172,7 +172,7 @@ class _Front:
           positions: device, work-group and sub-group of each; or what all have in common and nothing narrower:
             `"sub_group"`, `"work_group"` (each in a sub-group of its own), `"device"` (each in a work-group of its
             own), `"system"` (each on a device of its own).
-          memory: whether the final values of locations are part of an outcome. They can be asked for in any case.
+          memory: true if the final values of locations are part of an outcome. They can be asked for in any case.
 
         Raises:
           KernelArgumentError: the program is none; the message says what to write instead.

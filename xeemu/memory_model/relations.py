@@ -87,16 +87,16 @@ class Relation:
         return Relation(rows)
 
     def irreflexive(self) -> np.ndarray:
-        """`[...]` bool: whether no event is related to itself."""
+        """`[...]` bool: true if no event is related to itself."""
         diagonal = self.rows >> np.arange(self.size, dtype=np.uint32) & 1
         return np.asarray(~diagonal.any(-1))
 
     def acyclic(self) -> np.ndarray:
-        """`[...]` bool: whether no event comes back to itself."""
+        """`[...]` bool: true if no event comes back to itself."""
         return self.closure().irreflexive()
 
     def empty(self) -> np.ndarray:
-        """`[...]` bool: whether no events are related."""
+        """`[...]` bool: true if no events are related."""
         return np.asarray(~self.rows.any(-1))
 
     def pairs(self) -> Iterator[tuple[int, int]]:

@@ -154,12 +154,12 @@ class Statement:
 
     @property
     def reads(self) -> bool:
-        """Whether it may load a value."""
+        """True if it may load a value."""
         return self.location is not None and self.kind != "store"
 
     @property
     def writes(self) -> bool:
-        """Whether it may store a value."""
+        """True if it may store a value."""
         return self.location is not None and self.kind != "load"
 
     @property

@@ -28,7 +28,7 @@ class Line:
       text: with its indentation.
       cells: a figure for each column.
       notes: what is said of the line, as (label, text).
-      marked: whether it stands out.
+      marked: true if it stands out.
     """
 
     number: int

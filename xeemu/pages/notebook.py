@@ -18,7 +18,7 @@ class Columns:
       rows: their cells; a cell that is sorted by another number than its text says is a `Cell`.
       title: above the table; empty for none.
       text: how many of the columns, from the left, are text; numbers are set flush right.
-      code: whether the text is that of a program.
+      code: true if the text is that of a program.
     """
 
     heads: Sequence[str]

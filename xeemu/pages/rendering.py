@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def is_there() -> bool:
-    """Whether Jinja is installed."""
+    """True if Jinja is installed."""
     try:
         import jinja2
     except ImportError:

@@ -17,7 +17,7 @@ class Analyses:
     Attributes:
       program: the program.
       rows: the rows of groups, along the first dimension of the group range, that will carry it out; None for all.
-      in_order: whether sums of floats have to be taken in the order of the work-items.
+      in_order: true if sums of floats have to be taken in the order of the work-items.
     """
 
     program: Program

@@ -50,7 +50,7 @@ class _Search:
 
 
 def _is_pure(op: Op) -> bool:
-    """Whether it does nothing but give results, which its operands and attributes decide on."""
+    """True if it does nothing but give results, which its operands and attributes decide on."""
     if op.regions or op.has_effects or not op.results or op.name == ops.ALLOCATE:
         return False
     return op.name == ops.LOAD or not (ops.of(op).updates or ops.of(op).reads)

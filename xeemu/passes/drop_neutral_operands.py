@@ -39,12 +39,12 @@ def _left(op: Op, made: Mapping[Value, Op]) -> Value | None:
 
 
 def _is_sum(op: Op) -> bool:
-    """Whether it is one of floats."""
+    """True if it is one of floats."""
     return op.name == "add" and op.results[0].dtype.kind not in "iub"
 
 
 def _is_number(value: Value, number: int, made: Mapping[Value, Op]) -> bool:
-    """Whether all elements of a value are a number; 0 is the one that has no sign."""
+    """True if all elements of a value are a number; 0 is the one that has no sign."""
     while not isinstance(value, Constant):
         op = made.get(value)
         if op is None or not ops.of(op).moves:

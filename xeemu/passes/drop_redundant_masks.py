@@ -58,7 +58,7 @@ def _unmasked(store: Op) -> Op:
 
 
 def _is_masked(op: Op, analyses: Analyses) -> bool:
-    """Whether it loads from global memory, with a constant for those masked out, or stores to it, as a mask says."""
+    """True if it loads from global memory, with a constant for those masked out, or stores to it, as a mask says."""
     if op.name not in (ops.LOAD, ops.STORE) or analyses.known(op.operands[0]).space != "global":
         return False
     mask = ops.mask(op)
@@ -91,7 +91,7 @@ class _Masks:
         self.made = {value: op for op in program.body.walk() for value in op.results}
 
     def guard(self, op: Op) -> bool:
-        """Whether the mask of an access is true exactly where its index is within bounds."""
+        """True if the mask of an access is true exactly where its index is within bounds."""
         mask = ops.mask(op)
         conditions = None if mask is None else self._conditions(mask)
         if conditions is None:
@@ -103,7 +103,7 @@ class _Masks:
         )
 
     def _keeps_within(self, index: Value, size: int, conditions: list[_Condition]) -> bool:
-        """Whether the conditions on a component of an index hold exactly where that is within bounds."""
+        """True if the conditions on a component of an index hold exactly where that is within bounds."""
         interval = self.analyses.known(index).interval
         if interval is None:
             return False

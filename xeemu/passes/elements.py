@@ -42,7 +42,7 @@ def spread(x: jax.Array, chosen: Elements) -> jax.Array:
 
 
 def padded(x: jax.Array, chosen: Elements, fill: jax.Array) -> jax.Array:
-    """The same of elements that are a stretch, where all others are one number."""
+    """An array with elements of another that are a stretch, where all others are one number."""
     assert chosen.step is not None
     first, last = int(chosen.chosen[0]), int(chosen.chosen[-1])
     edges = [(first, math.prod(chosen.shape) - last - 1, chosen.step - 1)]
@@ -50,12 +50,12 @@ def padded(x: jax.Array, chosen: Elements, fill: jax.Array) -> jax.Array:
 
 
 def is_stretch(chosen: Elements) -> bool:
-    """Whether each of some elements lies as far behind the one before."""
+    """True if each of some elements lies as far behind the one before."""
     return chosen.step is not None and chosen.step > 0
 
 
 def is_sliced(chosen: Elements) -> bool:
-    """Whether elements are a slice of an array of the shape, or of it laid flat."""
+    """True if elements are a slice of an array of the shape, or of it laid flat."""
     return chosen.in_order or strided_patterns.cut(chosen.shape, chosen.chosen) is not None
 
 
@@ -70,6 +70,6 @@ def _sliced(x: jax.Array, places: np.ndarray, shape: tuple[int, ...]) -> jax.Arr
 
 
 def _repeats(box: np.ndarray, places: np.ndarray, shape: tuple[int, ...]) -> bool:
-    """Whether elements in a shape are a box of an array as it is, repeated along axes of size 1."""
+    """True if elements in a shape are a box of an array as it is, repeated along axes of size 1."""
     fits = box.ndim == len(shape) and all(n in (1, size) for n, size in zip(box.shape, shape, strict=True))
     return fits and np.array_equal(np.broadcast_to(box, shape).reshape(-1), places)

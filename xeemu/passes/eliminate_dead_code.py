@@ -125,6 +125,6 @@ def _chosen(items: Sequence[Value], kept: Collection[int]) -> tuple[Value, ...]:
 
 
 def _acts(op: Op) -> bool:
-    """Whether an operation does more than give its results."""
+    """True if an operation does more than give its results."""
     inner = (other for region in op.regions for other in region.walk())
     return any(other.has_effects or other.name == "while" for other in (op, *inner))

@@ -89,7 +89,7 @@ def _updates(store: Op, region: Region) -> Iterator[_Update]:
 
 
 def _is_same_place(load: Op, store: Op) -> bool:
-    """Whether what is stored to is what was loaded, of the same version of the memory."""
+    """True if what is stored to is what was loaded, of the same version of the memory."""
     one, other = load.attributes["access"], store.attributes["access"]
     value, mask = store.operands[1 + other.rank], ops.mask(load)
     places = zip(ops.indices(load), ops.indices(store), strict=True)
@@ -104,7 +104,7 @@ def _is_same_place(load: Op, store: Op) -> bool:
 
 
 def _is_same(value: Value, other: Value) -> bool:
-    """Whether two values are surely the same, of a program in which nothing is computed twice."""
+    """True if two values are surely the same, of a program in which nothing is computed twice."""
     if isinstance(value, Constant) and isinstance(other, Constant):
         return value.dtype == other.dtype and np.array_equal(value.array, other.array)
     return value is other

@@ -65,7 +65,7 @@ def _operations(facts: Facts, diverging: bool = False) -> Iterator[tuple[Op, Fac
 
 
 def _differs(op: Op, facts: Facts, diverging: bool) -> bool:
-    """Whether it changes a memory, and not in all groups alike, or by an atomic operation."""
+    """True if it changes a memory, and not in all groups alike, or by an atomic operation."""
     if op.name not in ops.ACCESSES or not ops.of(op).writes:
         return False
     varying = any(facts.value(a).varying for a in op.operands[1:])

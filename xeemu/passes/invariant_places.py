@@ -26,7 +26,7 @@ class Place:
       op: the first of them that stores there, or loads from there if none does.
       address: of its elements.
       index: what is known of the components of its index.
-      is_deep: whether one of these is computed elsewhere in the loop than by its body itself.
+      is_deep: true if one of these is computed elsewhere in the loop than by its body itself.
     """
 
     op: Op
@@ -42,7 +42,7 @@ class Place:
 
     @property
     def stores(self) -> bool:
-        """Whether the loop stores there."""
+        """True if the loop stores there."""
         return ops.operation(self.op) == "store"
 
     @property
@@ -121,7 +121,7 @@ def _key(place: Place, memory: Known, numbers: "_Invariants") -> Hashable:
 
 
 def _is_sound(place: Place, memory: Known, analyses: Analyses) -> bool:
-    """Whether each element has one user, is within bounds, and can be found before the loop."""
+    """True if each element has one user, is within bounds, and can be found before the loop."""
     address, geometry = place.address, analyses.program.geometry
     if (place.is_deep and place.forms is None) or not address.elements.count or not place.op.operands[0].size:
         return False
@@ -148,7 +148,7 @@ class _Invariants:
         return self._found[value] if value in self._found else self._numbers.of(("around", value))
 
     def is_deep(self, value: Value) -> bool:
-        """Whether the loop computes it, but not its body itself."""
+        """True if the loop computes it, but not its body itself."""
         return value in self._found and value not in self._body.made and value not in self._body.inputs
 
     def _follow(self, region: Region) -> None:

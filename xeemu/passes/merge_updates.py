@@ -209,19 +209,19 @@ def _scattered(op: Op, facts: Facts) -> str | None:
 
 
 def _is_alike(op: Op, other: Op) -> bool:
-    """Whether two updates have indices of the same shapes and dtypes."""
+    """True if two updates have indices of the same shapes and dtypes."""
     one, another = (dataclasses.replace(each.attributes["access"], masked=False) for each in (op, other))
     return one == another and [i.dtype for i in ops.indices(op)] == [i.dtype for i in ops.indices(other)]
 
 
 def _is_repeated(op: Op, other: Op) -> bool:
-    """Whether two updates do the same for the same work-items, perhaps elsewhere and with other values."""
+    """True if two updates do the same for the same work-items, perhaps elsewhere and with other values."""
     same = op.name == other.name and ops.operation(op) == ops.operation(other)
     return same and op.attributes["access"] == other.attributes["access"] and ops.mask(op) is ops.mask(other)
 
 
 def _is_known(address: Address) -> bool:
-    """Whether it is known where an update lies, but for its group, and that it is within bounds."""
+    """True if it is known where an update lies, but for its group, and that it is within bounds."""
     known = address.proved and address.form is not None and not address.form.based
     return known and address.elements.count > 0
 
@@ -238,7 +238,7 @@ def _apart(one: Address, other: Address) -> tuple[int, ...] | None:
 
 
 def _is_window(op: Op, address: Address, steps: Sequence[int], count: int) -> bool:
-    """Whether a window holds so many updates; of plain stores those of a work-item, between those of the others.
+    """True if a window holds so many updates; of plain stores those of a work-item, between those of the others.
 
     A store that leaves no gap between work-items is a copy, best made alone.
     """

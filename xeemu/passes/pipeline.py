@@ -57,7 +57,7 @@ def optimised(
       target: the host that will carry it out.
       rows: the rows of groups, along the first dimension of the group range, that will; None for all.
       after: the name of the last pass that is applied; None for all.
-      in_order: whether sums of floats have to be taken in the order of the work-items.
+      in_order: true if sums of floats have to be taken in the order of the work-items.
     """
     analyses = Analyses(program, rows, in_order)
     for each in PASSES[: None if after is None else NAMES.index(after) + 1]:

@@ -77,7 +77,7 @@ def of_program(analyses: Analyses) -> tuple[Copy, ...]:
 
 
 def _may_copy(facts: Facts) -> bool:
-    """Whether there is a local memory to which nothing is stored but what was loaded from global ones."""
+    """True if there is a local memory to which nothing is stored but what was loaded from global ones."""
     copied = dict[Known, bool]()
     for part in analysis.executed(facts):
         loaded = {op.results[0]: part.values[op.operands[0]] for op in part.body.ops if op.name == ops.LOAD}
@@ -113,7 +113,7 @@ class _Copied:
     other: Constant | None
 
     def continues(self, others: Sequence["_Copied"]) -> bool:
-        """Whether it may be of the same part as some others."""
+        """True if it may be of the same part as some others."""
         return all((o.original, o.steps) == (self.original, self.steps) for o in others[:1])
 
 
@@ -198,7 +198,7 @@ class _Search:
         return _Copied(load.place.memory, places, elements, steps, other)
 
     def _are_inside(self, elements: np.ndarray, steps: Steps, memory: Allocation) -> bool:
-        """Whether some elements of the first group lie within bounds, and those of all others."""
+        """True if some elements of the first group lie within bounds, and those of all others."""
         moved = np.array(steps) * [len(r) - 1 for r in self.groups.values()]
         low, high = (
             elements.min(axis=0) + np.minimum(moved, 0).sum(axis=1),
@@ -293,7 +293,7 @@ def _is_same(a: Constant, b: Constant) -> bool:
 
 
 def _finds(load: Operation, filled: np.ndarray) -> bool:
-    """Whether all that a load at a known place may touch has been stored."""
+    """True if all that a load at a known place may touch has been stored."""
     touched = []
     for component, size in zip(load.index, filled.shape, strict=True):
         if not component.known or component.interval is None:

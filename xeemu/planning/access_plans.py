@@ -49,7 +49,7 @@ class Gather:
     Attributes:
       run: how many elements at a time are known to follow each other.
       missing: what elements out of bounds read as.
-      settled: whether the places are computed before, for themselves.
+      settled: true if the places are computed before, for themselves.
     """
 
     run: int
@@ -62,7 +62,7 @@ class Scatter:
     """A scatter of the elements.
 
     Attributes:
-      always: whether every element takes part and is within bounds.
+      always: true if every element takes part and is within bounds.
     """
 
     always: bool
@@ -101,10 +101,10 @@ class ScatteredUpdate:
     """A scatter of atomic updates whose order does not count, of several at once if there are others.
 
     Attributes:
-      own: whether each work-item updates one element of its own private memory.
+      own: true if each work-item updates one element of its own private memory.
       few: the number added and its range of elements, where a scatter may be slower (`small_histograms`); else None.
-      waits: whether it is left to be made with those of other iterations.
-      always: whether every element takes part and is within bounds.
+      waits: true if it is left to be made with those of other iterations.
+      always: true if every element takes part and is within bounds.
     """
 
     own: bool
@@ -118,7 +118,7 @@ class InOrder:
     """One element after the other, in the order of the work-items.
 
     Attributes:
-      rounds: whether results depend on that order by rounding, so that it has to be kept to the letter.
+      rounds: true if results depend on that order by rounding, so that it has to be kept to the letter.
     """
 
     rounds: bool
@@ -154,7 +154,7 @@ class Store:
 
     @property
     def overwrites(self) -> bool:
-        """Whether it stores to all of the memory if no mask of the control flow leaves work-items out."""
+        """True if it stores to all of the memory if no mask of the control flow leaves work-items out."""
         return isinstance(self.by, Window) and self.by.whole
 
 
@@ -176,8 +176,8 @@ def of_load(
       reference: its elements.
       chunk: the work-groups.
       missing: what elements out of bounds read as; poison if that is None.
-      gathered: whether it has to be a gather.
-      in_line: whether a window is read along a line of the memory (see `Iteration`).
+      gathered: true if it has to be a gather.
+      in_line: true if a window is read along a line of the memory (see `Iteration`).
       neighbour: the load as one of several that are read at once, if it is (see `stencil_loads`).
       remainder: that of its only index, if it is one and elements may be copied (see `periodic_gathers`).
     """
@@ -245,7 +245,7 @@ def of_atomic(reference: Reference, chunk: Chunk, op: str, added: int | None = N
       chunk: the work-groups.
       op: the operation.
       added: the number that it combines all elements with, if there is one that is known.
-      waits: whether it is left to be made with those of other iterations.
+      waits: true if it is left to be made with those of other iterations.
     """
     if reference.is_empty:
         return Empty()

@@ -121,8 +121,8 @@ class Observation:
     """What an observer sees of a program.
 
     Attributes:
-      watched: whether it sees every access.
-      followed: whether it sees every operation, so that none is emitted as part of another.
+      watched: true if it sees every access.
+      followed: true if it sees every operation, so that none is emitted as part of another.
       limits: for the keys of loops that test a predicate the most iterations that they may have.
     """
 
@@ -190,7 +190,7 @@ class _Planner:
         Args:
           facts: what is known of it.
           taken: how the values are held that it takes; those at the end that are missing, by item.
-          masked: whether masks of the control flow or of the global range leave work-items out.
+          masked: true if masks of the control flow or of the global range leave work-items out.
           iteration: the one of a loop's block that it is, if it is one.
           loaded: see `MemoryOperations`.
           overwritten: of the memories that it takes those that an update has overwritten (see `UpdatePlan`).
@@ -353,7 +353,7 @@ class _Operations:
         return CountedLoopPlan(loop, by, bodies, planner.part(inner, taken, indices) if windows else None)
 
     def _counts_loops(self, inner: Facts) -> bool:
-        """Whether a loop's body holds loops that are counted: that is part of what it carries."""
+        """True if a loop's body holds loops that are counted: that is part of what it carries."""
         limits = self.planner.observation.limits
         return bool(limits) and any(
             (part, n) in limits for part in analysis.bodies(inner) for n in range(len(part.body.ops))

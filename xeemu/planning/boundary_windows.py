@@ -54,7 +54,7 @@ def of_reference(reference: Reference, chunk: Chunk, missing: np.ndarray) -> Win
 
 
 def _may_be(reference: Reference) -> bool:
-    """Whether it is one to global memory in its own shape by an index of which each component is known."""
+    """True if it is one to global memory in its own shape by an index of which each component is known."""
     storage, address = reference.storage, reference.address
     if storage.space != "global":
         return False

@@ -28,7 +28,7 @@ class Divergent:
     """One branch after the other, each for those groups that take it.
 
     Attributes:
-      skips: whether a branch that no group takes is skipped.
+      skips: true if a branch that no group takes is skipped.
     """
 
     skips: bool
@@ -43,7 +43,7 @@ def of_choice(op: Op, facts: Facts, watched: bool, target: Target) -> BranchPlan
     Args:
       op: the choice.
       facts: what is known of its operand.
-      watched: whether somebody sees every access.
+      watched: true if somebody sees every access.
       target: where it will run.
     """
     if (only := taken(op, facts, watched)) is not None:

@@ -19,12 +19,12 @@ class Chunk:
       geometry: the sizes of the launch.
       count: number of groups, `G`.
       target: the host that the emulation runs on.
-      deterministic: whether float atomics are applied in one order.
+      deterministic: true if float atomics are applied in one order.
       iterations: the most iterations of a loop that find together what they update (see `scatter_loops`).
       alignment: the linear id of the first group is a multiple of it.
-      inner: whether the last row of groups along the first dimension is not among them.
-      few: whether so few groups of the launch are emulated by this code that it had better be short than fast.
-      single: whether XLA divides nothing of the program among threads.
+      inner: true if the last row of groups along the first dimension is not among them.
+      few: true if so few groups of the launch are emulated by this code that it had better be short than fast.
+      single: true if XLA divides nothing of the program among threads.
       cores: of a CPU, so many as XLA may divide an operation among.
       spare_bytes: what iterations of a loop that are emitted together may take.
     """
@@ -43,13 +43,13 @@ class Chunk:
 
     @property
     def many(self) -> bool:
-        """Whether the host takes much longer for what all the work-items do than to begin it."""
+        """True if the host takes much longer for what all the work-items do than to begin it."""
         least = self.target.many_items
         return least is not None and self.count * self.geometry.items >= least
 
     @property
     def ragged(self) -> bool:
-        """Whether work-items of its groups may lie outside the global range."""
+        """True if work-items of its groups may lie outside the global range."""
         return any(d or not self.inner for d in self.geometry.ragged)
 
     def storing(self, memory: Known) -> Self:

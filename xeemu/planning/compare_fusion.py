@@ -27,7 +27,7 @@ _JOINED = {"and": "eq", "or": "ne"}
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Comparison:
-    """Whether some bits of a value's elements are known ones: `(x & mask) == bits`, in endless width.
+    """True if some bits of a value's elements are known ones: `(x & mask) == bits`, in endless width.
 
     Attributes:
       op: `"eq"`, or `"ne"` for the opposite.
@@ -71,7 +71,7 @@ class Comparison:
         return dataclasses.replace(self, bits=bits, places=places)
 
     def of(self, field: Field, interval: Interval | None) -> "Comparison | None":
-        """The same for the value that this one's is a field of; None if its dtype cannot hold what it is compared with.
+        """The comparison of what this value is a field of; None if its dtype cannot hold what it is compared with.
 
         Args:
           field: the field.
@@ -97,7 +97,7 @@ class Comparison:
 
     @property
     def _beyond(self) -> bool:
-        """Whether there is something to compare with that the bits of the mask never are."""
+        """True if there is something to compare with that the bits of the mask never are."""
         return bool((self.bits & ~forms.wrapped(self.mask, self.bits.dtype)).any())
 
 
@@ -140,7 +140,7 @@ def _is_plain(op: Op) -> bool:
 
 
 def _is_better(joint: Comparison, result: Known, facts: Facts) -> bool:
-    """Whether it gives a result that is not known anyway, of the same groups, and from the value as it lies."""
+    """True if it gives a result that is not known anyway, of the same groups, and from the value as it lies."""
     return result.form is None and facts.values[joint.value].varying == result.varying and joint.shape is not None
 
 
@@ -157,7 +157,7 @@ def _joint(op: Op, reader: Reader, found: Mapping[Value, Comparison]) -> Compari
 
 
 def _is_moderate(like: Any) -> bool:
-    """Whether an array has elements, and not too many to look at each."""
+    """True if an array has elements, and not too many to look at each."""
     return bool(0 < like.size <= bit_fields.LARGEST)
 
 
@@ -183,7 +183,7 @@ def _comparison(value: Value, reader: Reader, found: Mapping[Value, Comparison])
 
 
 def _of_op(op: Op, reader: Reader) -> Comparison | None:
-    """Whether an operation compares a value with something known."""
+    """True if an operation compares a value with something known."""
     comparison, shape = op.name, op.results[0].shape
     for value, other in (op.operands, op.operands[::-1]):
         known, field = reader.known(other), next(reader.fields(value), None)

@@ -18,7 +18,7 @@ _UNSEEN = 8
 
 
 def is_short(program: Program, groups: int, target: Target) -> bool:
-    """Whether a program that observers see runs for no longer than it takes to compile.
+    """True if a program that observers see runs for no longer than it takes to compile.
 
     Args:
       program: of a launch.
@@ -29,12 +29,12 @@ def is_short(program: Program, groups: int, target: Target) -> bool:
 
 
 def is_short_once(program: Program, groups: int, target: Target) -> bool:
-    """The same of a program that nobody sees, and that is carried out once."""
+    """True if a program that nobody sees, and that is carried out once, runs for less than it takes to compile."""
     return are_few(groups * program.geometry.items * work.operations(program.body) // _UNSEEN, target)
 
 
 def are_few(operations: int, target: Target) -> bool:
-    """Whether so many operations of work-items take no longer than it takes to compile them."""
+    """True if so many operations of work-items take no longer than it takes to compile them."""
     return operations <= target.short_operations > 0
 
 
@@ -49,7 +49,7 @@ def vector_bits(facts: Facts, target: Target) -> int | None:
 
 
 def _gathers(facts: Facts) -> bool:
-    """Whether elements are looked up one by one: sixteen at once took up to twice as long as eight and eight."""
+    """True if elements are looked up one by one: sixteen at once took up to twice as long as eight and eight."""
     return any(_is_gather(op, inner) for inner in analysis.executed(facts) for op in inner.body.ops)
 
 

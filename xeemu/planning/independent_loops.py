@@ -52,12 +52,12 @@ def _update(body: Region, memory: Value, result: Value, moves: Mapping[int, int]
 
 
 def _is_same(index: Sequence[Value], other: Sequence[Value]) -> bool:
-    """Whether two indices are surely the same."""
+    """True if two indices are surely the same."""
     return len(index) == len(other) and all(a is b for a, b in zip(index, other, strict=True))
 
 
 def _is_spread(op: Op, move: int | None) -> bool:
-    """Whether iterations update elements of their own, or the same by an operation whose order does not count."""
+    """True if iterations update elements of their own, or the same by an operation whose order does not count."""
     if op.name == ops.STORE:
         return bool(move)
     combines = op.name == ops.ATOMIC and ops.operation(op) in ops.COMBINING

@@ -9,7 +9,7 @@ from xeemu.knowledge.analysis import Facts
 
 
 def applies(op: Op, facts: Facts) -> bool:
-    """Whether an operation is such a division: of many numbers by the same for all groups and work-items.
+    """True if an operation is such a division: of many numbers by the same for all groups and work-items.
 
     Args:
       op: the operation.
@@ -24,7 +24,7 @@ def applies(op: Op, facts: Facts) -> bool:
 
 
 def is_found(load: Op, facts: Facts) -> bool:
-    """Whether the elements of a load are found by such a division.
+    """True if the elements of a load are found by such a division.
 
     XLA's gathers compute places element by element, and such a division is some twenty operations (2-core EPYC: a table
     that 4 Mi work-items look up takes 1.9 times as long so, with JAX 0.10.2 and 0.11.2).

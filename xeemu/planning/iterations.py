@@ -10,7 +10,7 @@ class Iteration:
     Accesses are named by the numbers of their operations in the loop's body.
 
     Attributes:
-      at_once: whether it stands for all iterations of the block, as one operation for all of them, in which a branch
+      at_once: true if it stands for all iterations of the block, as one operation for all of them, in which a branch
         would take both sides and no loop can be.
       trusted: loads that are known to be within bounds.
       gathered: loads of which it is known that some iteration is not.

@@ -31,11 +31,11 @@ class Setting:
 
     Attributes:
       geometry: the sizes of the launch.
-      watched: whether somebody sees every access.
-      followed: whether somebody sees every operation, so that none is emitted as part of another.
-      apart: whether elements are better computed apart from others that are put around them.
-      at_once: whether iterations of a loop are emitted as one, where loads put nothing around them.
-      multiplies: whether divisions of many integers by one are multiplications.
+      watched: true if somebody sees every access.
+      followed: true if somebody sees every operation, so that none is emitted as part of another.
+      apart: true if elements are better computed apart from others that are put around them.
+      at_once: true if iterations of a loop are emitted as one, where loads put nothing around them.
+      multiplies: true if divisions of many integers by one are multiplications.
       block: the groups of a chunk along each dimension, if what they share is held once; else None.
       runtime_values: of the program; as they follow from it, settings are not told apart by them.
     """
@@ -173,7 +173,7 @@ class _Layouts:
         return ByItem(shared=None if setting.block is None else shared_layouts.of_load(op, self.facts, setting.block))
 
     def _is_formed(self, value: Value) -> bool:
-        """Whether it has a lane form that its operation's operands or nothing but the program decides on."""
+        """True if it has a lane form that its operation's operands or nothing but the program decides on."""
         form = self.facts.values[value].form
         return form is not None and (form.constant or value in self.facts.factors)
 

@@ -49,7 +49,7 @@ class ByItem:
     Attributes:
       mixed: the lanes of a sub-group, where something goes into the value that these have alike; else None. With
         elements of a work-item's own it would be held by sub-group.
-      alike: whether all work-items of a group have it alike.
+      alike: true if all work-items of a group have it alike.
       shared: which groups share it, of which there is one array then, `[own groups, *shape]`; None if each has its own.
     """
 
@@ -64,7 +64,7 @@ class BySubgroup:
 
     Attributes:
       lanes: of a sub-group.
-      uniform: whether the lanes of each have the value alike; then the array has 1 in place of the lanes.
+      uniform: true if the lanes of each have the value alike; then the array has 1 in place of the lanes.
     """
 
     lanes: int
@@ -77,7 +77,7 @@ class Masked:
 
     Attributes:
       elements: they.
-      whole: whether something needs others, too; then all of them are an array of the value's own shape beside it.
+      whole: true if something needs others, too; then all of them are an array of the value's own shape beside it.
       apart: whether, instead of that array, there is one of the others alone, `[G or 1, m]`. XLA takes a branch for
         each element of what is put together before it computes.
     """

@@ -30,8 +30,8 @@ class CountedLoop:
       facts: the analysis of its body.
       chunk: the work-groups.
       storages: how the memories are held that the body takes, by what is known of them.
-      masked: whether masks of the control flow or of the global range leave work-items out.
-      watched: whether somebody sees every access, or how many iterations loops in it have.
+      masked: true if masks of the control flow or of the global range leave work-items out.
+      watched: true if somebody sees every access, or how many iterations loops in it have.
     """
 
     scan: control.Scan
@@ -53,7 +53,7 @@ class CountedLoop:
 
     @property
     def stacks(self) -> bool:
-        """Whether iterations take or give something beside what they carry."""
+        """True if iterations take or give something beside what they carry."""
         return not self.scan.carries == len(self.body.inputs) == len(self.body.outputs)
 
     def carry(self, number: int) -> int:
@@ -112,12 +112,12 @@ class MovingAccess:
 
     @property
     def proved(self) -> bool:
-        """Whether it is known to be within bounds."""
+        """True if it is known to be within bounds."""
         return self.reference.address.proved
 
     @property
     def checkable(self) -> bool:
-        """Whether the program itself may find, once for all iterations, that it is within bounds."""
+        """True if the program itself may find, once for all iterations, that it is within bounds."""
         may = strided_windows.may_be_checked
         return self.first is not None and may(self.reference, self.first, self.chunk)
 

@@ -118,7 +118,7 @@ class Batched:
       updated: what becomes of each carry that does not grow steadily, by its number.
       growth: for the numbers of the others how much they grow.
       versions: of the loop.
-      rows: whether an iteration has a single element, and a block is a row of such (see `row_reductions`).
+      rows: true if an iteration has a single element, and a block is a row of such (see `row_reductions`).
       unrolled: blocks that are emitted one after the other.
     """
 
@@ -228,7 +228,7 @@ def _updated(loop: CountedLoop, placed: Mapping[int, Placed]) -> Mapping[int, Pl
 
 
 def _all_loaded(loop: CountedLoop, windows: Collection[int]) -> bool:
-    """Whether all loads that change from iteration to iteration are among some windows."""
+    """True if all loads that change from iteration to iteration are among some windows."""
     loads = (n for n, op in enumerate(loop.body.ops) if op.name == ops.LOAD)
     return all(n in windows or loop.moves.get(n) == 0 for n in loads)
 
@@ -261,7 +261,7 @@ def _reduced_iterations(loop: CountedLoop) -> tuple[int, bool]:
 
 
 def _fuses(loop: CountedLoop) -> bool:
-    """Whether a compiler makes one pass of all that a loop loads, computes and reduces, and needs no memory for it.
+    """True if a compiler makes one pass of all that a loop loads, computes and reduces, and needs no memory for it.
 
     It does so for a single result of elements that lie side by side, within bounds.
     """
@@ -297,7 +297,7 @@ def _consecutive(
 
 
 def _is_shared(window: Window, access: MovingAccess, iterations: int) -> bool:
-    """Whether iterations read one window for all of them, which the compiler keeps at hand.
+    """True if iterations read one window for all of them, which the compiler keeps at hand.
 
     On a CPU many work-items take up to twice as long with one.
     """

@@ -25,7 +25,7 @@ def of_load(op: Op, facts: Facts, apart: bool) -> Masked | None:
     Args:
       op: the load.
       facts: what is known of its operands.
-      apart: whether the other elements had better be computed apart.
+      apart: true if the other elements had better be computed apart.
     """
     elements = addressing.left_in(op, facts.value)
     if elements.all or not elements.count:
@@ -49,7 +49,7 @@ def of_movement(op: Op, operand: Layout, facts: Facts, apart: bool) -> Masked | 
       op: the operation.
       operand: how the first operand is held.
       facts: what is known of the operands.
-      apart: whether others around the elements had better be apart from them.
+      apart: true if others around the elements had better be apart from them.
     """
     shape = op.results[0].shape
     if op.name == "reshape" and isinstance(operand, Masked):
@@ -81,7 +81,7 @@ def moved_later(facts: Facts) -> frozenset[Value]:
 
 
 def takes_chosen(op: Op, operand: Layout) -> bool:
-    """Whether an operation takes of its operand the elements that this has for themselves, and nothing else."""
+    """True if an operation takes of its operand the elements that this has for themselves, and nothing else."""
     if op.name != "slice" or not isinstance(operand, Masked) or op.results[0].ndim != 1:
         return False
     (start,), (limit,) = op.attributes["start_indices"], op.attributes["limit_indices"]
@@ -107,7 +107,7 @@ class Needs:
         Args:
           value: the value.
           layout: how it may be held.
-          watched: whether somebody sees every access, and may ask for any element.
+          watched: true if somebody sees every access, and may ask for any element.
         """
         whole = value in self.whole
         if whole and not layout.apart and value not in self.chosen:

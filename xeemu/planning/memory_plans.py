@@ -46,7 +46,7 @@ class LoadPlan:
     Attributes:
       reference: its elements.
       by: how they are read.
-      trusted: whether the program has found, before the loop, that it is within bounds.
+      trusted: true if the program has found, before the loop, that it is within bounds.
     """
 
     reference: Reference
@@ -65,7 +65,7 @@ class UpdatePlan:
       reference: its elements, but for masks of the control flow.
       by: how they are updated.
       waits: values that are computed before (see `hazards`).
-      overwrites: whether it stores to all of the memory, so that XLA may take what it stores for the memory.
+      overwrites: true if it stores to all of the memory, so that XLA may take what it stores for the memory.
     """
 
     reference: Reference
@@ -75,7 +75,7 @@ class UpdatePlan:
 
     @property
     def leaves(self) -> bool:
-        """Whether the memory's array stays as it is: nothing is updated, or later."""
+        """True if the memory's array stays as it is: nothing is updated, or later."""
         match self.by:
             case Deferred() | Empty() | Store(by=Empty()) | Fetch(by=Empty()) | ScatteredUpdate(waits=True):
                 return True
@@ -90,13 +90,13 @@ class MemoryOperations:
       facts: what is known of it.
       chunk: the work-groups.
       storages: how memories are held.
-      masked: whether masks of the control flow or of the global range leave work-items out.
+      masked: true if masks of the control flow or of the global range leave work-items out.
       hazards: between them.
       neighbours: by number the loads that are read at once with others.
       remainders: by number the loads by one index that is a remainder (see `periodic_gathers`).
       iteration: the one of a loop's block that it is.
       loaded: the numbers of loads of which a window holds what all iterations of a block load.
-      settles: whether what loads look up may be computed before.
+      settles: true if what loads look up may be computed before.
     """
 
     facts: Facts
@@ -142,7 +142,7 @@ class MemoryOperations:
 
     @property
     def _settles(self) -> bool:
-        """Whether places that are found by division are computed before they are looked up."""
+        """True if places that are found by division are computed before they are looked up."""
         return self.settles and self.chunk.many and self.chunk.target.divides_slowly
 
     def _update(self, number: int, reference: Reference) -> Update:

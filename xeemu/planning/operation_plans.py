@@ -76,7 +76,7 @@ class Movement:
     """An operation that moves or repeats elements.
 
     Attributes:
-      takes_chosen: whether it takes of its operand the elements that this has for themselves (see `masked_layouts`).
+      takes_chosen: true if it takes of its operand the elements that this has for themselves (see `masked_layouts`).
     """
 
     takes_chosen: bool = False
@@ -113,7 +113,7 @@ def of_op(op: Op, facts: Facts, multiplies: bool, of_run: Set[Value] = frozenset
     Args:
       op: the operation.
       facts: what is known of its operands.
-      multiplies: whether divisions of many integers by one are multiplications.
+      multiplies: true if divisions of many integers by one are multiplications.
       of_run: the runtime values of its body, which no compiler knows.
     """
     if (chosen := _only_chosen(op, facts)) is not None:
@@ -158,12 +158,12 @@ def _is_elementwise(op: Op, facts: Facts) -> bool:
 
 
 def _is_stretched(shape: tuple[int, ...], whole: tuple[int, ...]) -> bool:
-    """Whether elements along axes of length 1 stand for all along those of another shape."""
+    """True if elements along axes of length 1 stand for all along those of another shape."""
     return len(shape) == len(whole) and all(n in (1, m) for n, m in zip(shape, whole, strict=True))
 
 
 def _takes_scalars(op: Op) -> bool:
-    """Whether a scalar may stand for an array of the shape that the other operands have."""
+    """True if a scalar may stand for an array of the shape that the other operands have."""
     return op.name not in ("select_n", "clamp")
 
 
@@ -192,7 +192,7 @@ def exactly(op: Op, known: tuple[bool, ...]) -> Exact | None:
 
     Args:
       op: the operation.
-      known: of each operand, whether XLA may know it: it is alike for all groups, and no runtime value.
+      known: of each operand, true if XLA may know it: it is alike for all groups, and no runtime value.
     """
     if op.name not in ("div", "integer_pow", "add", "sub", "mul") or op.results[0].dtype.kind in "iub":
         return None

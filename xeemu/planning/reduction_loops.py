@@ -48,7 +48,7 @@ def of_carries(loop: CountedLoop, carries: Collection[int], updates: Collection[
 
 
 def _may_be_reduced(carry: Value, facts: Facts) -> bool:
-    """Whether a carry is made of integers, the order of whose sums does not count, and can be emitted as a value."""
+    """True if a carry is made of integers, the order of whose sums does not count, and can be emitted as a value."""
     known = facts.values[carry]
     if carry.dtype.kind not in "iub" or known.space:
         return False
@@ -101,7 +101,7 @@ def _result(op: Op, operands: list[_Combined | None]) -> _Combined:
 
 
 def _is_same(op: Op, number: int) -> bool:
-    """Whether the result of an operation has the dtype of one of its operands."""
+    """True if the result of an operation has the dtype of one of its operands."""
     return bool(op.operands[number].dtype == op.results[0].dtype)
 
 

@@ -17,8 +17,8 @@ class Reference:
     Attributes:
       storage: how the memory is held.
       address: where the elements lie in it.
-      masked: whether a mask that is known only when the program runs leaves elements out.
-      varying: whether groups have values of their own.
+      masked: true if a mask that is known only when the program runs leaves elements out.
+      varying: true if groups have values of their own.
     """
 
     storage: Storage
@@ -41,10 +41,10 @@ class Reference:
 
     @property
     def always(self) -> bool:
-        """Whether every element surely takes part and is within bounds."""
+        """True if every element surely takes part and is within bounds."""
         return self.address.proved and not self.masked
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is accessed: there are no elements in the memory, or none are left in."""
+        """True if nothing is accessed: there are no elements in the memory, or none are left in."""
         return not self.elements.count or not self.storage.elements

@@ -19,12 +19,12 @@ PARTS = 16
 
 
 def takes(dtype: np.dtype) -> bool:
-    """Whether rows of a dtype are reduced so."""
+    """True if rows of a dtype are reduced so."""
     return dtype.kind in "iu" and dtype.itemsize >= 4
 
 
 def are_rows(shape: Sequence[int], axes: Collection[int], dtype: np.dtype) -> bool:
-    """Whether some axes of an array are long rows of elements that lie side by side, and are reduced so."""
+    """True if some axes of an array are long rows of elements that lie side by side, and are reduced so."""
     first = min((k for k in axes if shape[k] > 1), default=len(shape))
     within = all(k in axes or n == 1 for k, n in enumerate(shape) if k >= first)
     return within and takes(dtype) and math.prod(shape) > 0 and math.prod(shape[first:]) >= VECTORS * LANES

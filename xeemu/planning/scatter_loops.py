@@ -25,7 +25,7 @@ class Scattered:
 
     Attributes:
       numbers: of the operations that do, one after the other.
-      joined: whether they are one scatter, and not one each, as is as fast where a scatter takes its elements one after
+      joined: true if they are one scatter, and not one each, as is as fast where a scatter takes its elements one after
         the other anyway.
     """
 

@@ -31,7 +31,7 @@ def of_load(op: Op, facts: Facts, block: tuple[int, ...]) -> Sharing | None:
 
 
 def _loads_all(op: Op, facts: Facts) -> bool:
-    """Whether no mask leaves an element out of a load."""
+    """True if no mask leaves an element out of a load."""
     if op.attributes["access"].bounded:
         return True
     return not addressing.is_masked(op, facts.value) and addressing.left_in(op, facts.value).all

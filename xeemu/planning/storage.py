@@ -26,7 +26,7 @@ class Storage:
       dtype: of its elements.
       unit: the array holds a part of a global memory from a row on whose number is a multiple of it; None if it holds
         all of the memory.
-      alone: whether the kernel does not change the memory, or uses it in one operation only.
+      alone: true if the kernel does not change the memory, or uses it in one operation only.
       rows: the shape in which all operations on it see it, if they are stores that agree in one (see `row_shapes`).
     """
 

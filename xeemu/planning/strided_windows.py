@@ -30,7 +30,7 @@ def of_reference(reference: Reference, chunk: Chunk, iterations: StridedAxis | N
 
 
 def may_be_checked(reference: Reference, window: Window, chunk: Chunk) -> bool:
-    """Whether the program itself may find that a window is within bounds.
+    """True if the program itself may find that a window is within bounds.
 
     Only where a branch costs less than a gather.
     """
@@ -111,14 +111,14 @@ def in_rows(
 
 
 def _fit(strided: StridedPattern, offset: int, unit: int, length: int, rows: Sequence[int]) -> bool:
-    """Whether the memory consists of the rows, those of the shorter ones, and no row is left."""
+    """True if the memory consists of the rows, those of the shorter ones, and no row is left."""
     nested = all(not a % b for a, b in itertools.pairwise((length, *rows)))
     reaches = [abs(strided.axes[k].reach) for k in strided.moving]
     return nested and all(_within(row, offset, unit, 1 + sum(reaches[n + 1 :])) for n, row in enumerate(rows))
 
 
 def _within(row: int, offset: int, unit: int, span: int) -> bool:
-    """Whether so many elements lie in one of the rows that a memory is cut into, wherever they may begin."""
+    """True if so many elements lie in one of the rows that a memory is cut into, wherever they may begin."""
     step = math.gcd(unit, row)
     return offset % step + span <= step
 

@@ -29,7 +29,7 @@ def of_loop(loop: CountedLoop) -> int:
 
 
 def _branches(number: int, op: Op, loop: CountedLoop) -> bool:
-    """Whether a load finds out in each iteration whether it is within bounds."""
+    """True if a load finds out in each iteration whether it is within bounds."""
     if op.name != ops.LOAD or number in loop.moves:
         return False
     return loop.facts.values[op.results[0]].varying and analysis.doubted(op, loop.facts) > 0
@@ -44,7 +44,7 @@ def _streams(op: Op, loop: CountedLoop) -> bool:
 
 
 def _is_slice(op: Op, loop: CountedLoop) -> bool:
-    """Whether a load reads one uniform element, or a strided pattern of them."""
+    """True if a load reads one uniform element, or a strided pattern of them."""
     if not loop.facts.values[op.results[0]].varying:
         return True
     address = addressing.foreseen(op, loop.facts)
@@ -55,7 +55,7 @@ def _is_slice(op: Op, loop: CountedLoop) -> bool:
 
 
 def _is_filled(number: int, loop: CountedLoop, iterations: int) -> bool:
-    """Whether a store is the only use of a local memory, of which a block of iterations fills one window."""
+    """True if a store is the only use of a local memory, of which a block of iterations fills one window."""
     op = loop.body.ops[number]
     if op.name != ops.STORE or loop.facts.values[op.results[0]].space != "local" or number not in loop.moving:
         return False

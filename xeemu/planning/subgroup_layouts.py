@@ -32,7 +32,7 @@ class Operand:
       shape: its shape.
       layout: how it is held.
       form: its lane form, or None.
-      varying: whether it differs between groups.
+      varying: true if it differs between groups.
     """
 
     shape: tuple[int, ...]
@@ -51,7 +51,7 @@ class Operand:
         return None
 
     def is_uniform(self, lanes: int, geometry: Geometry) -> bool:
-        """Whether the lanes of each sub-group have it alike."""
+        """True if the lanes of each sub-group have it alike."""
         if isinstance(self.layout, BySubgroup):
             return self.layout == BySubgroup(lanes, uniform=True)
         if self._is_alike or is_of_all(self.shape, geometry):
@@ -59,7 +59,7 @@ class Operand:
         return self.form is not None and uniform_pattern(self.form, self.shape, lanes, geometry) is not None
 
     def is_alike(self, geometry: Geometry) -> bool:
-        """Whether all work-items have it alike."""
+        """True if all work-items have it alike."""
         return self._is_alike or self.is_uniform(geometry.items, geometry)
 
     @property
@@ -76,12 +76,12 @@ def uniform_pattern(form: Form, shape: tuple[int, ...], lanes: int, geometry: Ge
 
 
 def is_of_items(shape: tuple[int, ...], geometry: Geometry) -> bool:
-    """Whether a value of a shape may have an element for each work-item."""
+    """True if a value of a shape may have an element for each work-item."""
     return shape[: len(geometry.local_range)] == geometry.local_range
 
 
 def is_of_all(shape: tuple[int, ...], geometry: Geometry) -> bool:
-    """Whether a value of a shape that is combined with such has one element, or some, for all work-items."""
+    """True if a value of a shape that is combined with such has one element, or some, for all work-items."""
     return not shape or all(n == 1 for n in shape[: len(geometry.local_range)])
 
 
@@ -136,7 +136,7 @@ def of_movement(op: Op, operand: Operand, geometry: Geometry) -> Layout:
 
 
 def _spreads(op: Op, geometry: Geometry) -> bool:
-    """Whether an operation gives all work-items the same elements."""
+    """True if an operation gives all work-items the same elements."""
     if op.name != "broadcast_in_dim" or not is_of_items(op.results[0].shape, geometry):
         return False
     axes = zip(op.operands[0].shape, op.attributes["broadcast_dimensions"], strict=True)

@@ -18,7 +18,7 @@ class WhileLoop:
     Attributes:
       loop: what it says.
       predicate: what is known of its predicate.
-      watched: whether somebody is told of what it does.
+      watched: true if somebody is told of what it does.
       limit: the most iterations that it may have; None if they are not counted.
       strips: what pays on the host.
     """
@@ -46,11 +46,11 @@ class BottomTested:
     """A loop of JAX's whose body ends with the test of the predicate, and carries what came out.
 
     Attributes:
-      divergent: whether groups leave it at different times; those that have left keep their values then.
+      divergent: true if groups leave it at different times; those that have left keep their values then.
       limit: the most iterations that it may have; None if they are not counted.
       iterations: that follow each other before it is tested again whether any group goes on. Those that do not keep
         their values.
-      interruptible: whether an iteration may end the loop for all groups: somebody watches it, or a loop inside it was
+      interruptible: true if an iteration may end the loop for all groups: somebody watches it, or a loop inside it was
         given up.
     """
 
@@ -86,5 +86,5 @@ def _untested(loop: WhileLoop) -> int:
 
 
 def _holds_loops(body: Region) -> bool:
-    """Whether a (sub)program holds loops, whose iterations may be counted."""
+    """True if a (sub)program holds loops, whose iterations may be counted."""
     return any(op.name == "while" for op in body.walk())

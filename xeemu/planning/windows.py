@@ -32,7 +32,7 @@ class Edge:
     Attributes:
       margins: how far it does.
       missing: what lies beyond the memory reads as.
-      branches: whether the program finds out first if it does.
+      branches: true if the program finds out first if it does.
     """
 
     margins: Margins
@@ -53,7 +53,7 @@ class Rectangle:
       shape: in which the data are seen.
       sizes: of the rectangle in that shape.
       edge: how it may reach beyond the memory; None if it does not.
-      sliced: whether an update of a slice is made in place: nothing else uses the data, or they have this shape anyway.
+      sliced: true if an update of a slice is made in place: nothing else uses the data, or they have this shape anyway.
     """
 
     shape: tuple[int, ...]
@@ -94,10 +94,10 @@ class Window:
       rectangle: the part of the memory.
       strided: the elements in it, of all groups that have their own; axes of groups come first.
       groups: how many have elements of their own; 1 if all share them.
-      unaliased: whether it is written to an array that XLA takes for no other. XLA may write to an array in place
+      unaliased: true if it is written to an array that XLA takes for no other. XLA may write to an array in place
         although what it writes comes from elsewhere in the same array, if one of the two sees it in another shape (a
         fault of JAX 0.10.2 on CPUs).
-      in_parts: whether long rows of values for one element are combined in parts (see `row_reductions`).
+      in_parts: true if long rows of values for one element are combined in parts (see `row_reductions`).
     """
 
     start: Start
@@ -109,12 +109,12 @@ class Window:
 
     @property
     def dense(self) -> bool:
-        """Whether there are no other elements in it."""
+        """True if there are no other elements in it."""
         return math.prod(self.rectangle.sizes) == self.strided.distinct
 
     @property
     def whole(self) -> bool:
-        """Whether it can be written as a whole, and is all that there is."""
+        """True if it can be written as a whole, and is all that there is."""
         return self.dense and self.rectangle.sizes == self.rectangle.shape and not self.repeated
 
     @property
@@ -132,7 +132,7 @@ class Window:
         return (self.line if is_column else None) or self
 
     def writable(self, masked: bool) -> bool:
-        """Whether it can be written, under a mask if there is one."""
+        """True if it can be written, under a mask if there is one."""
         return self.dense and not (masked and self.repeated)
 
     def may_fit(self, elements: int, travel: int = 0) -> bool:

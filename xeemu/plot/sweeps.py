@@ -69,8 +69,8 @@ class _Place:
 
     Attributes:
       best: the one with the least time; None if no time is known.
-      unknown: whether the time of some is not known.
-      invalid: whether there are some and none can be launched.
+      unknown: true if the time of some is not known.
+      invalid: true if there are some and none can be launched.
     """
 
     best: Row | None

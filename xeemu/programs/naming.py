@@ -60,7 +60,7 @@ def part(machine: Machine, memory: Memory, at: int) -> tuple[str, tuple[int, ...
 
 
 def _part(of: Type, at: int) -> str:
-    """The same of an element."""
+    """The part of an element of a type that a byte of it lies in, as C writes it behind the element."""
     match of:
         case types.Array(element=element):
             number, within = divmod(at, max(layouts.size(element), 1))

@@ -42,7 +42,7 @@ def of_program(program: Program, by_line: bool = False) -> Code:
 
     Args:
       program: the kernel.
-      by_line: whether straight code is of one line of the source each, for somebody who watches what lines compute.
+      by_line: true if straight code is of one line of the source each, for somebody who watches what lines compute.
 
     Raises:
       KernelError: the program does something that cannot be taken apart.
@@ -356,7 +356,7 @@ def _is_lanewise(known: _Known) -> bool:
 
 
 def _stands_alone(op: Op) -> bool:
-    """Whether a structured operation touches nothing but its operands and surely ends, whatever these are."""
+    """True if a structured operation touches nothing but its operands and surely ends, whatever these are."""
     for body in op.regions:
         for inner in body.ops:
             if inner.name in ops.LANGUAGE or inner.name == "while":
@@ -372,7 +372,7 @@ _OF_MASKS = frozenset({"not", "and"})
 
 
 def _is_divergent_meeting(op: Op) -> bool:
-    """Whether lanes of a sub-group meet of which not all may be active."""
+    """True if lanes of a sub-group meet of which not all may be active."""
     if op.name == ops.COLLECTIVE:
         chosen: Collective = op.attributes["collective"]
         return chosen.masked and chosen.level == collectives.SUB_GROUP

@@ -21,7 +21,7 @@ class Accessed:
       step: the operation.
       items: `[k]` work-items.
       positions: `[k]` cells of the memory in all its copies.
-      wrote: `[k]` bool, whether the memory was written: not by a load, nor by a compare-exchange that failed.
+      wrote: `[k]` bool, true where the memory was written: not by a load, nor by a compare-exchange that failed.
       values: `[k]` what a plain store has stored; None of other operations.
     """
 
@@ -67,7 +67,7 @@ class History:
         self.lanes = 0
 
     def keeps(self, step: Access) -> bool:
-        """Whether an operation is kept; a hint is none."""
+        """True if an operation is kept; a hint is none."""
         if step.is_hint:
             return False
         if step.access.ordering is not None or step.memory in self.memories:

@@ -14,7 +14,7 @@ from xeemu.language import collectives
 
 
 def keeps_apart(op: Op, lanewise: Sequence[bool], rank: int) -> bool:
-    """Whether an ordinary operation on lanewise values gives lanewise values; an unknown one does not.
+    """True if an ordinary operation on lanewise values gives lanewise values; an unknown one does not.
 
     Args:
       op: the operation.

@@ -20,7 +20,7 @@ class OwedBarriers:
 
     Attributes:
       places: `[groups, items]` where in the code the barrier stands; -1 for none.
-      ever: whether anybody has gone past one yet.
+      ever: true if anybody has gone past one yet.
     """
 
     def __init__(self, shape: tuple[int, ...], code: Code):

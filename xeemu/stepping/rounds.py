@@ -22,7 +22,7 @@ class Rounds:
 
     Attributes:
       limit: iterations of a loop for one work-item, from where it enters the loop.
-      looks: whether it looks for changes; not where the user has set the limit.
+      looks: true if it looks for changes; not where the user has set the limit.
     """
 
     def __init__(self, geometry: Geometry, max_iterations: int | None):
@@ -49,7 +49,7 @@ class Rounds:
           loop: its number.
           site: its line.
           members: `[groups, items]` mask of them.
-          goes_on: for each of them whether it does.
+          goes_on: for each of them true if it does.
           able: `[groups, items]` mask of the work-items that have not ended and wait for nobody.
           state: gives all that work-items and memories hold, hashable.
 

@@ -29,7 +29,7 @@ class Register:
 
     Attributes:
       number: its place among all.
-      lanewise: whether a work-item holds its own element of the value only, else a copy of all (see `lanewise`).
+      lanewise: true if a work-item holds its own element of the value only, else a copy of all (see `lanewise`).
       shape: of the value for one work-group.
       dtype: its dtype.
     """
@@ -50,7 +50,7 @@ class Operation:
     Attributes:
       function: of the operands of a work-group, its results.
       operands, results: of it.
-      own: whether each work-item holds of the results its own element only, as what it has a copy of.
+      own: true if each work-item holds of the results its own element only, as what it has a copy of.
       origin: where it comes from, for somebody who watches; None of what stands for a loop's counter and the like.
     """
 
@@ -96,7 +96,7 @@ class Access:
 
     @property
     def is_hint(self) -> bool:
-        """Whether it neither gives a value nor changes the memory, so that nobody notices it."""
+        """True if it neither gives a value nor changes the memory, so that nobody notices it."""
         return self.result is None and not self.values
 
 

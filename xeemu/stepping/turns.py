@@ -42,14 +42,14 @@ class Manner:
     """How work-items take turns under one key.
 
     Attributes:
-      by_item: whether each work-item is on its own; else a sub-group stays together.
+      by_item: true if each work-item is on its own; else a sub-group stays together.
       ranks: into how many ranks they are divided; those of the first one go on, in lockstep, while they can.
-      groups_first: whether the ranks of work-groups count before those within.
+      groups_first: true if the ranks of work-groups count before those within.
       restlessness: how likely the ranks are drawn anew at a step; they are at every barrier.
       delay: how likely a plain store is not seen by others until it is published.
-      late_barriers: whether work-items go past a barrier of the work-group, and wait for the others only with the
+      late_barriers: true if work-items go past a barrier of the work-group, and wait for the others only with the
         accesses that it orders.
-      old_values: whether a plain load may see what its element held since the work-item last acquired.
+      old_values: true if a plain load may see what its element held since the work-item last acquired.
     """
 
     by_item: bool
@@ -87,7 +87,7 @@ class Turns:
         return bool(self.drawn.random() < probability)
 
     def many(self, probability: float, count: int) -> np.ndarray:
-        """Whether it happens, for each of several."""
+        """True if it happens, for each of several."""
         return self.drawn.random(count) < probability
 
     def number(self, count: int) -> int:

@@ -72,7 +72,7 @@ class Contents:
 
     @property
     def is_settled(self) -> bool:
-        """Whether everybody sees all stores, and no load sees anything older."""
+        """True if everybody sees all stores, and no load sees anything older."""
         return not self._remembers and not any(self._unseen)
 
     def load(self, positions: np.ndarray, who: Sequence[Who], since: Sequence[int], pick: Pick) -> np.ndarray:

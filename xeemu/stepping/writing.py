@@ -10,7 +10,7 @@ class Writer:
     """Writes steps.
 
     Attributes:
-      by_line: whether straight code is of one line of the source each, for somebody who watches what lines compute.
+      by_line: true if straight code is of one line of the source each, for somebody who watches what lines compute.
       steps: those that are written.
       registers: all that were asked for.
       starts: of those that hold something known from the start, what that is.

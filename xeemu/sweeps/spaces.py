@@ -92,7 +92,7 @@ def _choices(name: str, value: Any) -> Any:
 
 
 def _is_one_size(value: Any) -> bool:
-    """Whether a value is a tuple of whole numbers."""
+    """True if a value is a tuple of whole numbers."""
     return isinstance(value, tuple) and all(isinstance(extent, int | np.integer) for extent in value)
 
 

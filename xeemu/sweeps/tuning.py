@@ -62,7 +62,7 @@ def tune(
       sample: work-groups to count on what depends on data, as for `profile`; None: all.
       save: a file to write each row to as it comes, a JSON object in a line, and to take those from that it holds
         already of this very kernel, configuration and xeemu, so that an interrupted sweep goes on where it was.
-      progress: whether to show on a terminal how far the sweep is.
+      progress: true to show on a terminal how far the sweep is.
 
     Returns:
       A function `f(*arrays, **static)` that gives a `Table`. An argument that is a function is called with each
@@ -269,7 +269,7 @@ def _shape(argument: Any) -> Any:
 
 
 def _would_tell(report: Report, device: Device, arguments: Sequence[Any]) -> bool:
-    """Whether a run may tell the time that an estimate leaves open."""
+    """True if a run may tell the time that an estimate leaves open."""
     uncounted = any(term.work is None for term in report.terms)
     arrays = not any(isinstance(argument, jax.ShapeDtypeStruct) for argument in arguments)
     return uncounted and arrays and device.clock_hz is not None

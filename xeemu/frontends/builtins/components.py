@@ -16,7 +16,7 @@ WithPointer: TypeAlias = Callable[[Sequence[Value], types.Type], tuple[Value, Va
 """Of a function that also stores through a pointer: what it returns and what it stores."""
 
 Elemental: TypeAlias = Callable[[Sequence[Number], Scalar], Number]
-"""The same for numbers alone."""
+"""What computes a call of numbers alone."""
 
 
 def by_component(function: Elemental) -> Builtin:

@@ -21,7 +21,7 @@ Known = Callable[..., Any]
 """A function of NumPy's float64 scalars, or of scalars of the numbers' own dtype where it is said so."""
 
 Traced = Callable[..., jax.Array]
-"""The same of arrays of one shape."""
+"""A function of arrays of one shape."""
 
 
 class Format:

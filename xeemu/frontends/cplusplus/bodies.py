@@ -42,7 +42,7 @@ class Body:
     Attributes:
       records: the unit's types.
       function: the definition that a callee's declaration has, None for an intrinsic.
-      method: the same of a method of an object that is given as an expression.
+      method: the definition of a method, of an object that is given as an expression.
       outer: a variable of namespace scope, or static.
       files: the names of the unit's files.
       readers: what reads its parts.

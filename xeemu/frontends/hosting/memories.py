@@ -55,7 +55,7 @@ class Memory(abc.ABC):
         """The number, pointer or function at an offset."""
 
     def peek(self, at: Any, of: Type) -> Any:
-        """The same for a copy: `UNKNOWN` if nobody has written it, which is a fault only where it is used."""
+        """What `get` gives, for a copy: `UNKNOWN` if nobody has written it, which is a fault only where it is used."""
         return self.get(at, of)
 
     @abc.abstractmethod

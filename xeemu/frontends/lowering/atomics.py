@@ -23,7 +23,7 @@ class _Atomic(NamedTuple):
       op: its name in the kernel language, without `fetch_`.
       operands: beside what it is done on.
       of: the type of what it is done on.
-      fetches: whether somebody needs the old value.
+      fetches: true if somebody needs the old value.
       order, scope: as in the kernel language.
     """
 

@@ -137,7 +137,7 @@ class _Paths:
         return given
 
     def expression(self, node: Expression, given: Given) -> Given:
-        """The same of an expression, in the order in which its parts are evaluated."""
+        """What is assigned after an expression, whose parts are evaluated in order."""
         match node:
             case tree.Assignment(op="", target=target, value=value) if named := _named(target):
                 return self.expression(value, given) | (self._tracked & set(named))
@@ -196,13 +196,13 @@ class _Paths:
 
 
 def _is_endless(node: tree.Loop) -> bool:
-    """Whether nothing but a jump ends a loop."""
+    """True if nothing but a jump ends a loop."""
     condition = _bare(node.condition)
     return condition is None or (isinstance(condition, tree.Constant) and bool(condition.value))
 
 
 def _is_entered(node: tree.Loop) -> bool:
-    """Whether constants tell that a loop has an iteration, as of `for (int k = 0; k < 4; k++)`."""
+    """True if constants tell that a loop has an iteration, as of `for (int k = 0; k < 4; k++)`."""
     match _bare(node.condition):
         case tree.Binary(op=op, left=left, right=right) if op in _COMPARISONS:
             first, last = _begins(node.first, _bare(left)), _bare(right)

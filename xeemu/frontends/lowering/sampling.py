@@ -32,7 +32,7 @@ def taps(sampler: Sampler, coordinate: jax.Array, count: int, linear: bool) -> l
       sampler: how.
       coordinate: int32, in pixels, or float32.
       count: pixels of the axis.
-      linear: True if to take the two pixels around, of a float coordinate.
+      linear: True to take the two pixels around, of a float coordinate.
     """
     if not jnp.issubdtype(coordinate.dtype, np.floating):
         return [_addressed(sampler, coordinate, count)]

@@ -40,7 +40,7 @@ class Planned:
     Attributes:
       entry: the hash of the cursor of the kernel's entry.
       global_size: in SYCL's order, None where it is not known.
-      local_size: the same of work-groups; None of a plain range too.
+      local_size: of a work-group, in SYCL's order; None of a plain range too.
       captures: what is known of the kernel's parameters, by their names: a number, `xe.Local` with its bytes, of an
         array `(dtype, count)`, of a vector a tuple, of a record its bytes, `NULL` of a null pointer.
       place: of the submission in the user's file.
