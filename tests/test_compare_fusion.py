@@ -16,6 +16,7 @@ from launches import prepared, run
 
 import xeemu as xe
 from xeemu import kernels
+from xeemu.cost import costing
 from xeemu.launching import preparation
 from xeemu.planning import compare_fusion
 
@@ -359,6 +360,7 @@ def test_the_register_histogram_compares_each_byte_once():
 def test_what_a_kernel_costs_stays_what_it_says():
     arguments = (values_of("uint32"), np.zeros(GROUPS * N * COLUMNS, np.int32))
     result, report = xe.profile(kernel, ND_RANGE, device="max1550")(*arguments, compare=split)
+    costing._profile.cache_clear()
     preparation._prepared.cache_clear()
     with mock.patch.object(compare_fusion, "of_body", return_value={}) as found:
         unchanged, as_written = xe.profile(kernel, ND_RANGE, device="max1550")(*arguments, compare=split)

@@ -91,7 +91,7 @@ def spread(wg, x):
     lid = wg.local_id()
     tile = wg.local(16 * 256, x.dtype)
     tile = tile.at[lid * 16].set(x[wg.global_id()])
-    tile = tile.at[lid * 16].set(tile[lid * 16] + 1)
+    tile = tile.at[lid * 16].set(tile[lid * 16 + 1] + 1)
     return x.at[wg.global_id()].set(tile[lid * 16])
 
 
