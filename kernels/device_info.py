@@ -1,7 +1,7 @@
 """The device query from "Local Memory and Atomics" (Intel, oneAPI training): size and type of local memory."""
 
 from xeemu.devices.device import Device
-from xeemu.devices.device import device as preset
+from xeemu.devices.lookup import device as preset
 
 
 def device_info(device: str | Device = "max1550") -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from xeemu.devices import bankmap
 from xeemu.devices.banks import bank_counts, bank_passes
-from xeemu.devices.device import device
+from xeemu.devices.lookup import device
 
 H200, MAX1550, HD530 = device("h200"), device("max1550"), device("hd530")
 LANE = np.arange(16)

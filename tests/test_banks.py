@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xeemu.devices.banks import BankPasses, bank_passes, retry_load_passes
-from xeemu.devices.device import device
+from xeemu.devices.lookup import device
 from xeemu.errors import KernelArgumentError
 
 H200, MAX1550, HD530 = device("h200"), device("max1550"), device("hd530")

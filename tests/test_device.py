@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xeemu.devices.device import Device, Source, device, devices
+from xeemu.devices.device import Device, Source
+from xeemu.devices.lookup import device, devices
 from xeemu.errors import KernelArgumentError
 
 PRESETS = pytest.mark.parametrize("preset", devices(), ids=lambda preset: preset.name)

@@ -19,7 +19,7 @@ from xeemu.cost.sites import AtomicTotals, SiteReport
 from xeemu.cost.strides import Strides
 from xeemu.cost.trials import Change
 from xeemu.devices import bankmap
-from xeemu.devices.device import device
+from xeemu.devices.lookup import device
 from xeemu.language.source import Site
 
 DEVICE = device("h200")

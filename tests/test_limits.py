@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import xeemu as xe
-from xeemu.devices.device import device, devices
 from xeemu.devices.limits import check_memory, check_sizes, sub_group_size
+from xeemu.devices.lookup import device, devices
 from xeemu.errors import Error, KernelArgumentError, KernelNotSupportedError, MemoryAllocationError, NDRangeError
 from xeemu.language.ndrange import NDRange
 

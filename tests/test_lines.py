@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xeemu.devices.device import device
 from xeemu.devices.lines import LineCounts, line_counts
+from xeemu.devices.lookup import device
 from xeemu.errors import KernelArgumentError
 
 H200, MAX1550 = device("h200"), device("max1550")

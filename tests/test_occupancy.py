@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xeemu.devices.device import device, devices
+from xeemu.devices.lookup import device, devices
 from xeemu.devices.occupancy import occupancy
 from xeemu.errors import KernelArgumentError, KernelNotSupportedError, MemoryAllocationError, NDRangeError
 

@@ -70,3 +70,8 @@ def test_what_emits_makes_no_plan(path):
     called = [node.func for node in nodes if isinstance(node, ast.Call)]
     used = [ast.unparse(f) for f in called if isinstance(f, ast.Attribute) and ast.unparse(f.value) in modules]
     assert not [name for name in (*used, *(name for _, name in names)) if name.rpartition(".")[2].startswith("of_")]
+
+
+def test_files_are_short():
+    lengths = {path: len(path.read_text().splitlines()) for path in (pages.ROOT / "xeemu").rglob("*.py")}
+    assert not [f"{path.name}: {length}" for path, length in lengths.items() if length > 400]

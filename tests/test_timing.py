@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from xeemu.cost import pipes
 from xeemu.cost.timing import predict
 from xeemu.cost.work import Wait, Work
-from xeemu.devices.device import Device, device, devices
+from xeemu.devices.device import Device
+from xeemu.devices.lookup import device, devices
 
 H200 = device("h200")
 RESOURCES = ["issue", "SLM", "L1", "L2", "DRAM", "atomics", "barriers", "group launch", "latency"]

@@ -6,7 +6,8 @@ from typing import Any
 
 from xeemu.cost.costing import estimate, profile
 from xeemu.cost.report import Report
-from xeemu.devices.device import Device, device, devices
+from xeemu.devices.device import Device
+from xeemu.devices.lookup import device, devices
 from xeemu.devices.occupancy import Occupancy, occupancy
 from xeemu.errors import (
     Error,

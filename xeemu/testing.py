@@ -19,7 +19,7 @@ import numpy as np
 
 from xeemu.commands.verdict import compare
 from xeemu.devices.device import Device
-from xeemu.devices.device import device as find_device
+from xeemu.devices.lookup import device as find_device
 from xeemu.errors import KernelArgumentError
 from xeemu.faults.baseline import Baseline, Subject
 from xeemu.faults.checking import check

@@ -159,7 +159,7 @@ def sizes(text: str, size: str) -> list[int]:
 
 def modelled(build: Build, size: int) -> dict[str, Any]:
     """SimSYCL's description of a system, with the sizes of the device that xeemu runs programs on."""
-    from xeemu.devices.device import device
+    from xeemu.devices.lookup import device
 
     model = device("max1550")
     first = size or model.default_sub_group_size

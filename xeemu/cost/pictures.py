@@ -9,7 +9,7 @@ from xeemu.cost import figures, flows
 from xeemu.cost.sites import SiteReport
 from xeemu.devices import bankmap
 from xeemu.devices.device import Device
-from xeemu.devices.device import device as find_device
+from xeemu.devices.lookup import device as find_device
 from xeemu.devices.occupancy import Occupancy, occupancy
 from xeemu.errors import Error
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from xeemu.devices.device import Device, devices
+from xeemu.devices.device import Device
+from xeemu.devices.lookup import devices
 from xeemu.errors import KernelNotSupportedError
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region

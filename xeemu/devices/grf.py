@@ -1,6 +1,7 @@
 """The register file of a thread: 128 registers, or 256 in the large-GRF mode, which halves the threads of an engine."""
 
-from xeemu.devices.device import Device, devices
+from xeemu.devices.device import Device
+from xeemu.devices.lookup import devices
 from xeemu.errors import KernelNotSupportedError, NDRangeError
 from xeemu.language.dialect import PYTHON, Dialect
 from xeemu.plurals import counted

@@ -4,7 +4,8 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 
-from xeemu.devices.device import Device, devices
+from xeemu.devices.device import Device
+from xeemu.devices.lookup import devices
 from xeemu.errors import KernelNotSupportedError, MemoryAllocationError, NDRangeError
 from xeemu.language.dialect import PYTHON, Dialect
 from xeemu.language.linearity import Allocation

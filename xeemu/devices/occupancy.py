@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from xeemu.devices import limits, page
 from xeemu.devices.device import Device
-from xeemu.devices.device import device as find_device
+from xeemu.devices.lookup import device as find_device
 from xeemu.errors import KernelArgumentError, NDRangeError
 from xeemu.language import public
 from xeemu.language.ndrange import NDRange

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.language import assignments, divergence, operands, primitives, source, spelling
-from xeemu.language.orders import LOAD_ORDERS, ORDERS, SCOPES, STORE_ORDERS, Ordering
+from xeemu.language import assignments, divergence, operands, orders, primitives, source, spelling
+from xeemu.language.orders import LOAD_ORDERS, SCOPES, STORE_ORDERS, Ordering
 from xeemu.language.primitives import Access
 
 _ATOMIC_TYPES = tuple(map(np.dtype, ("int32", "uint32", "int64", "uint64", "float32", "float64")))
@@ -272,8 +272,8 @@ class Atomics:
         )
 
     def __call__(self, order: str = "relaxed", scope: str = "device") -> "Atomics":
-        """The same with another order (SYCL's `memory_order`) and scope (`memory_scope`)."""
-        checked = ordering(order, scope)
+        """These operations with another order (SYCL's `memory_order`) and scope (`memory_scope`)."""
+        checked = orders.ordering(order, scope)
         if checked.scope == "work_item":
             raise source.kernel_error(
                 f"atomic operations on {self._memory.name} with scope 'work_item', which SYCL leaves undefined; give "
@@ -372,17 +372,6 @@ class AtomicTo:
                 f"an atomic {op} of {self._memory.name} with order {self._ordering.order!r}; SYCL allows "
                 f"{', '.join(allowed)} for a {op}"
             )
-
-
-def ordering(order: str, scope: str) -> Ordering:
-    """A checked pair of SYCL memory order and scope."""
-    if order not in ORDERS:
-        meant = spelling.meant(order, ORDERS, {})
-        raise source.kernel_error(f"memory order {order!r}{meant} is none of {', '.join(ORDERS)}")
-    if scope not in SCOPES:
-        meant = spelling.meant(scope, SCOPES, spelling.SCOPE)
-        raise source.kernel_error(f"memory scope {scope!r}{meant} is none of {', '.join(SCOPES)}")
-    return Ordering(order, scope)
 
 
 def _is_empty(access: Access) -> bool:

@@ -2,6 +2,8 @@
 
 import dataclasses
 
+from xeemu.language import source, spelling
+
 ORDERS = ("relaxed", "acquire", "release", "acq_rel", "seq_cst")
 LOAD_ORDERS = ("relaxed", "acquire", "seq_cst")
 STORE_ORDERS = ("relaxed", "release", "seq_cst")
@@ -21,3 +23,14 @@ class Ordering:
 
     def __str__(self) -> str:
         return f"{self.order}/{self.scope}"
+
+
+def ordering(order: str, scope: str) -> Ordering:
+    """A checked pair of SYCL memory order and scope."""
+    if order not in ORDERS:
+        meant = spelling.meant(order, ORDERS, {})
+        raise source.kernel_error(f"memory order {order!r}{meant} is none of {', '.join(ORDERS)}")
+    if scope not in SCOPES:
+        meant = spelling.meant(scope, SCOPES, spelling.SCOPE)
+        raise source.kernel_error(f"memory scope {scope!r}{meant} is none of {', '.join(SCOPES)}")
+    return Ordering(order, scope)

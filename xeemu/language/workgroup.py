@@ -9,11 +9,11 @@ import jax.numpy as jnp
 from jax import lax
 
 from xeemu.errors import KernelArgumentError
-from xeemu.language import choices, divergence, loops, operands, primitives, source, spelling
+from xeemu.language import choices, divergence, loops, operands, orders, primitives, source, spelling
 from xeemu.language.collectives import GROUP, OPERATIONS, Collective
 from xeemu.language.dialect import PYTHON, Dialect
 from xeemu.language.geometry import Geometry
-from xeemu.language.memory import Description, Memory, ordering
+from xeemu.language.memory import Description, Memory
 from xeemu.language.subgroup import SubGroup
 
 
@@ -130,7 +130,7 @@ class WorkGroup:
 
         One of the scope `work_item` is legal, and orders nothing between work-items.
         """
-        checked = ordering(order, scope)
+        checked = orders.ordering(order, scope)
         return self._ordered(primitives.fence_p, memories, self._active(), ordering=checked)
 
     def broadcast(self, x: Any, id: Any) -> jax.Array:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from xeemu.devices.device import Device
-from xeemu.devices.device import device as find_device
+from xeemu.devices.lookup import device as find_device
 from xeemu.errors import KernelArgumentError
 from xeemu.language import source
 from xeemu.language.kernel import Kernel

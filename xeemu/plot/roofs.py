@@ -11,7 +11,7 @@ from xeemu.cost import terms
 from xeemu.cost.pipes import PIPES
 from xeemu.cost.report import Report
 from xeemu.devices.device import Device
-from xeemu.devices.device import device as find_device
+from xeemu.devices.lookup import device as find_device
 from xeemu.errors import Error, KernelArgumentError
 from xeemu.language import public
 from xeemu.plot import drawing

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xeemu.devices.device import Device
-from xeemu.devices.device import device as find_device
+from xeemu.devices.lookup import device as find_device
 from xeemu.devices.occupancy import Occupancy
 from xeemu.devices.occupancy import occupancy as calculate
 from xeemu.errors import Error

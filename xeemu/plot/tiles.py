@@ -12,7 +12,7 @@ from xeemu.cost.sites import SiteReport
 from xeemu.devices import bankmap
 from xeemu.devices.bankmap import BankMap
 from xeemu.devices.device import Device
-from xeemu.devices.device import device as find_device
+from xeemu.devices.lookup import device as find_device
 from xeemu.errors import KernelArgumentError
 from xeemu.language import public
 from xeemu.plot import drawing

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xeemu.devices.device import Device, device
+from xeemu.devices.device import Device
+from xeemu.devices.lookup import device
 from xeemu.errors import Error, KernelArgumentError, KernelError, MemoryAllocationError
 from xeemu.faults.findings import Findings
 from xeemu.frontends import binding, texts, types

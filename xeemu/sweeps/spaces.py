@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from xeemu.devices.device import Device
-from xeemu.devices.device import device as find_device
+from xeemu.devices.lookup import device as find_device
 from xeemu.errors import KernelArgumentError, did_you_mean
 from xeemu.language.kernel import Kernel
 from xeemu.launching.arguments import DEFAULT_DEVICE

@@ -187,11 +187,11 @@ def _array(pointer: Any, pointee: types.Type) -> Any:
 
 def machine(submit: Any, device: str | Device, strict: bool, most: int) -> Machine:
     """A machine for programs of SYCL."""
-    from xeemu.devices import device as devices
+    from xeemu.devices import lookup
 
     made = Machine(strict, submit, intrinsics.find, most, statements.RULES)
     made.initialize = statements.begin(made)
-    made.commands = Queues(made, devices.device(device))
+    made.commands = Queues(made, lookup.device(device))
     return made
 
 
