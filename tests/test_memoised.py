@@ -10,7 +10,7 @@ from jax import lax
 import xeemu as xe
 from xeemu.faults import exploration
 from xeemu.launching import apart, memoised
-from xeemu.launching.memoised import Memoised
+from xeemu.launching.memoised import Asked, Memoised
 from xeemu.launching.preparation import prepare_alone
 from xeemu.launching.recompiling import Recompiled
 
@@ -19,41 +19,56 @@ ND_RANGE = xe.NDRange(ITEMS, 32)
 FEW, MANY = np.arange(8), np.arange(memoised._FEW_BYTES, dtype=np.int32)
 
 
+def known(memory, given):
+    return memory.asked(given).kept
+
+
 @pytest.mark.parametrize("array", [FEW, MANY], ids=["few", "many"])
 def test_a_value_is_known_for_equal_contents_alone(array):
     memory, given = Memoised(), array.copy()
-    assert memory.known([given, 3]) is None
-    memory.keep([given, 3], "found", 1.0)
-    assert memory.known([array, 3]) == ("found",)
-    assert memory.known([given, 4]) is None
-    memory.keep([given, 4], None, 1.0)
+    assert known(memory, [given, 3]) is None
+    memory.asked([given, 3]).keep("found", 1.0)
+    assert known(memory, [array, 3]) == ("found",)
+    assert known(memory, [given, 4]) is None
+    memory.asked([given, 4]).keep(None, 1.0)
     given[-1] += 1
-    assert memory.known([array, 4]) == (None,)
-    assert memory.known([given, 4]) is None
+    assert known(memory, [array, 4]) == (None,)
+    assert known(memory, [given, 4]) is None
+
+
+def test_bytes_that_others_begin_with_are_not_the_same():
+    memory = Memoised()
+    memory.asked([1.0]).keep("found", 1.0)
+    assert known(memory, [np.float32(0)]) is None
+    assert known(memory, [1.0]) == ("found",)
 
 
 def test_nothing_is_kept_of_what_is_sooner_computed_than_known_again():
     memory = Memoised()
-    memory.keep([MANY], "found", 1e-6)
-    assert memory.known([MANY]) is None
-    memory.keep([MANY], "found", 1.0)
-    assert memory.known([MANY]) == ("found",)
+    memory.asked([MANY]).keep("found", 1e-6)
+    assert known(memory, [MANY]) is None
+    memory.asked([MANY]).keep("found", 1.0)
+    assert known(memory, [MANY]) == ("found",)
 
 
 def test_nothing_is_known_of_arguments_for_which_the_function_has_raised_an_error():
     memory = Memoised()
-    memory.keep([FEW], "found", 1.0)
+    memory.asked([FEW]).keep("found", 1.0)
     for _ in range(2):
-        assert memory.known([FEW + 1]) is None
+        assert known(memory, [FEW + 1]) is None
+    assert known(memory, [FEW]) == ("found",)
 
 
-def test_a_call_that_was_interrupted_leaves_nothing_to_the_next():
+def test_calls_of_several_threads_keep_their_own_values():
     memory = Memoised()
-    memory.keep([FEW], "found", 1.0)
-    assert memory.known([FEW + 1]) is None  # and then it is interrupted
-    assert memory.known([FEW]) is None
-    memory.keep([FEW], "found", 1.0)
-    assert memory.known([FEW + 1]) is None
+    memory.asked([FEW]).keep("found", 1.0)
+    one, other = memory.asked([FEW + 1]), memory.asked([FEW + 2])
+    one.keep("one", 1.0)
+    assert known(memory, [FEW + 2]) is None
+    assert known(memory, [FEW + 1]) == ("one",)
+    other.keep("other", 1.0)
+    assert known(memory, [FEW + 2]) == ("other",)
+    assert known(memory, [FEW + 1]) is None
 
 
 @pytest.fixture
@@ -82,7 +97,7 @@ def forgetting(monkeypatch):
     @contextlib.contextmanager
     def within():
         with monkeypatch.context() as patched:
-            patched.setattr(Memoised, "known", lambda memory, given: None)
+            patched.setattr(Memoised, "asked", lambda memory, given: Asked(memory, given, None, None))
             yield
 
     return within
@@ -190,3 +205,20 @@ def test_a_profile_knows_counts_again_and_counts_others(runs, forgetting, name):
     assert again.to_dict() == first.to_dict()
     assert other.to_dict() == alone.to_dict()
     assert (other.to_dict() == first.to_dict()) == (name in "xy")
+
+
+@xe.kernel
+def by_size(wg, x, out):
+    """Loads what lies further at smaller sizes of sub-groups, of which it requires none."""
+    sg = wg.sub_group
+    return out.at[wg.global_id()].set(x[sg.local_id() + 2 * (32 - sg.size)])
+
+
+def test_which_elements_are_unset_is_looked_at_at_other_sub_group_sizes(monkeypatch):
+    x, found = np.zeros(ITEMS, np.int8), []
+    # As if it had taken long to find.
+    monkeypatch.setattr(memoised, "_MOST_OF_THE_TIME", np.inf)
+    for first in (48, 48, 48, 47, 48):
+        check = xe.check(by_size, xe.NDRange(ITEMS, ITEMS), device="b580", unset={"x": np.arange(ITEMS) >= first})
+        found.append([finding.kind for finding in check(x, x)[1]])
+    assert found == [[], [], [], ["sub-group-size"], []]

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import xeemu as xe
+from xeemu.cost import costing
+from xeemu.faults import checking
 from xeemu.launching import preparation
 
 N = 8
@@ -80,3 +82,19 @@ def test_a_shape_in_place_of_an_array_is_another_call():
     assert unwritten[1] == unwritten[3]
     assert unwritten[1][1:] == unwritten[0][1:]
     assert unwritten[1][0] != 0
+
+
+@xe.kernel
+def scaled(wg, x, by):
+    return x.at[wg.local_id()].set(x[wg.local_id()] * by)
+
+
+def test_floats_on_which_no_address_depends_are_equal_calls():
+    x = X.astype(np.float32)
+    for name in TELLING:
+        TELLING[name](scaled, ND_RANGE)(x, 1.0)
+    looked_at = [cache.cache_info().misses for cache in (checking._checked, costing._census)]
+    for by in (2.0, np.nan, -np.nan, np.inf):
+        for name in TELLING:
+            TELLING[name](scaled, ND_RANGE)(x, by)
+    assert [cache.cache_info().misses for cache in (checking._checked, costing._census)] == looked_at

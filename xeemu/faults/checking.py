@@ -130,7 +130,8 @@ def _checking(
 
         if not (others := sizes.others(program, device, found)):
             return results, found
-        faults = checked.at_sizes(watched.arguments, lambda: sizes.faults(program, others, results, found, at_size))
+        given = [*watched.arguments, *masks.values()]
+        faults = checked.at_sizes(given, lambda: sizes.faults(program, others, results, found, at_size))
         return results, sizes.noted(program, device, others, found, faults)
 
     return told(call)
@@ -239,27 +240,35 @@ class Checked:
         """The conflicts in several orders where these may matter; None where not, or where the launch is too large."""
         if state is None or not exploration.is_needed(self.watch.proofs, state["conflicts"]):
             return None
-        if (kept := self._explored.known(given)) is not None:
-            return kept.value
+        asked = self._explored.asked(given)
+        if asked.kept is not None:
+            return asked.kept.value
         begun = time.process_time()
         explored = exploration.explored(self.prepared.program, given, self.watch.proofs)
-        self._explored.keep(given, explored, time.process_time() - begun)
+        asked.keep(explored, time.process_time() - begun)
         return explored
 
     def at_sizes(self, given: Sequence[Any], faults: Callable[[], Faults]) -> Faults:
-        """What is wrong at other sub-group sizes; the first time, compilers take most of the time that it takes."""
-        if (kept := self._at_sizes.known(given)) is not None:
-            return kept.value
+        """What is wrong at other sub-group sizes; the first time, compilers take most of the time that it takes.
+
+        Args:
+          given: the arguments, and which elements of them nobody has written.
+          faults: finds it.
+        """
+        asked = self._at_sizes.asked(given)
+        if asked.kept is not None:
+            return asked.kept.value
         begun = time.process_time()
         found = faults()
-        self._at_sizes.keep(given, found, time.process_time() - begun if self._is_again else 0)
+        asked.keep(found, time.process_time() - begun if self._is_again else 0)
         self._is_again = True
         return found
 
     def judged(self, state: Mapping[str, Any] | None, explored: Explored | None) -> Findings:
         """The findings of a run, by what it has left and what was seen in several orders."""
-        if self._last is not None and self._last[0] is state and self._last[1] is explored:
-            return self._last[2]
+        last = self._last
+        if last is not None and last[0] is state and last[1] is explored:
+            return last[2]
         found = judgement.judge(self.prepared.program, self.watch, self.known, state, explored)
         found = found.and_also(self.absent)
         self._last = state, explored, found

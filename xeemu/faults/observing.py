@@ -46,9 +46,10 @@ class Observed:
         if rest is None:
             return executables.executable(self._prepared.unwatched).run(given), seen[0][1]
         outputs, state = self._ended(rest, given, present)
-        if self._merged is None or self._merged[0] is not state:
-            self._merged = state, settled.merged(self._watch, [*seen, (rest.watch, state)])
-        return outputs, self._merged[1]
+        merged = self._merged
+        if merged is None or merged[0] is not state:
+            self._merged = merged = state, settled.merged(self._watch, [*seen, (rest.watch, state)])
+        return outputs, merged[1]
 
     def _first(self, given: Sequence[Any]) -> "tuple[_Seen, _Part | None]":
         """What is seen of what no data decide, and what is left to be watched in each run."""

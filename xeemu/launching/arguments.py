@@ -178,13 +178,16 @@ def _is_number(dtype: Any) -> bool:
 
 
 def scalars(given: Sequence[Any]) -> tuple[Hashable, ...]:
-    """For each argument its value if it is a scalar that is known, else None."""
+    """For each argument its value if it is an integer or a bool that is known, on which addresses may depend, else
+    None."""
     return tuple(map(_scalar, given))
 
 
 def _scalar(x: Any) -> Hashable:
-    is_known = not (getattr(x, "shape", ()) or isinstance(x, jax.ShapeDtypeStruct))
-    return np.asarray(x).item() if is_known else None
+    if getattr(x, "shape", ()) or isinstance(x, jax.ShapeDtypeStruct):
+        return None
+    value = np.asarray(x)
+    return value.item() if value.dtype.kind in "biu" else None
 
 
 def outside_jit(what: str, given: Sequence[Any]) -> None:

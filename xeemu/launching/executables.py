@@ -215,8 +215,9 @@ class Watched:
         arguments = [np.asarray(a, v.dtype) if not np.shape(a) else a for a, v in zip(given, inputs, strict=True)]
         decide = [*(arguments if self.deciding is None else (arguments[k] for k in self.deciding)), *more]
         arguments += more
-        if (kept := self._memoised.known(decide)) is not None:
-            return executable(self.prepared.unwatched).run(given) if self.outputs else [], kept.value
+        asked = self._memoised.asked(decide)
+        if asked.kept is not None:
+            return executable(self.prepared.unwatched).run(given) if self.outputs else [], asked.kept.value
         # Counts pass 2^31; and it is a computation of its own, whatever else is traced.
         try:
             with jax.enable_x64(True), jax.core.eval_context():
@@ -228,7 +229,7 @@ class Watched:
             capacity.refuse_failed(error)
             raise
         state = jax.tree.map(np.asarray, state)
-        self._memoised.keep(decide, state, spent_s)
+        asked.keep(state, spent_s)
         return [np.asarray(output) for output in outputs], state
 
     def _check(self, given: Sequence[Any]) -> None:

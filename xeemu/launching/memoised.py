@@ -1,5 +1,6 @@
 """Memoised: the last value of a function of arrays, known again by their contents."""
 
+import dataclasses
 import hashlib
 from collections.abc import Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -22,43 +23,61 @@ class Kept(NamedTuple, Generic[_T]):
     value: _T
 
 
+class _Last(NamedTuple, Generic[_T]):
+    """Arguments of which a value is kept, by their bytes or a digest of them, and the value; replaced as a whole."""
+
+    contents: Sequence[bytes]
+    kept: Kept[_T]
+
+
 class Memoised(Generic[_T]):
     """The last value of a function of arrays, known again by their contents where that is worth its time.
 
-    The arrays have the same shapes and dtypes at each call.
+    The arrays have the same shapes and dtypes at each call, and several threads may call.
     """
 
     def __init__(self) -> None:
-        self._contents: Sequence[bytes] = ()
-        self._kept: Kept[_T] | None = None
-        self._looked_at: Sequence[_Buffer] | None = None
+        self._last: _Last[_T] | None = None
 
-    def known(self, given: Sequence[Any]) -> Kept[_T] | None:
-        """The value for arrays and scalars that hold the same bytes as those of the last call; None if they do not."""
-        # Should the function raise an error, nothing is left of others.
-        kept, self._kept, self._looked_at = self._kept, None, None
-        if kept is None:
-            return None
+    def asked(self, given: Sequence[Any]) -> "Asked[_T]":
+        """A call with arrays and scalars."""
+        last = self._last
+        if last is None:
+            return Asked(self, given, None, None)
         buffers = _buffers(given)
-        if not all(map(_holds, self._contents, buffers)):
-            self._looked_at = buffers
-            return None
-        self._kept = kept
-        return kept
+        kept = last.kept if all(map(_holds, last.contents, buffers)) else None
+        return Asked(self, given, buffers, kept)
 
-    def keep(self, given: Sequence[Any], value: _T, spent_s: float) -> None:
+    def _keep(self, contents: Sequence[bytes], value: _T) -> None:
+        self._last = _Last(contents, Kept(value))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Asked(Generic[_T]):
+    """A call of a function of arrays.
+
+    Attributes:
+      memory: who remembers the last value of the function.
+      given: the arguments.
+      buffers: their bytes, or a digest of them; None if nobody has looked at them yet.
+      kept: the value for arguments that hold the same bytes; None if there is none.
+    """
+
+    memory: Memoised[_T]
+    given: Sequence[Any]
+    buffers: "Sequence[_Buffer] | None"
+    kept: Kept[_T] | None
+
+    def keep(self, value: _T, spent_s: float) -> None:
         """Takes what the function has given, and keeps it if that is worth while.
 
         Args:
-          given: the arguments, of which `known` has just told nothing.
           value: the function's.
           spent_s: processor time to compute it.
         """
-        looked_at, self._looked_at = self._looked_at, None
-        size_bytes = sum(np.asarray(x).nbytes for x in given)
+        size_bytes = sum(np.asarray(x).nbytes for x in self.given)
         if size_bytes / _DIGESTED_BYTES_PER_S <= _MOST_OF_THE_TIME * spent_s:
-            self._contents = [bytes(buffer) for buffer in looked_at or _buffers(given)]
-            self._kept = Kept(value)
+            self.memory._keep([bytes(buffer) for buffer in self.buffers or _buffers(self.given)], value)
 
 
 _Buffer = bytes | memoryview
@@ -76,5 +95,5 @@ def _buffers(given: Sequence[Any]) -> Sequence[_Buffer]:
 
 
 def _holds(contents: bytes, buffer: _Buffer) -> bool:
-    """True if a buffer of as many bytes holds these; by a comparison of memory, which copies nothing."""
-    return contents.startswith(buffer)
+    """True if a buffer holds these bytes; by a comparison of memory, which copies nothing."""
+    return len(contents) == len(buffer) and contents.startswith(buffer)
