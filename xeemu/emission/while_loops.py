@@ -149,8 +149,8 @@ def _bottom_tested(loop: _Emitted, plan: BottomTested) -> _Last:
     everyone = jnp.ones(loop.emitter.context.chunk.count, bool) if active is None else active
     first = loop.first()
     start = (first, interrupted(_first(groups(first, everyone), plan.limit)), observer.state)
-    last, mark, observer.state = lax.while_loop(lambda state: _running(state[1]).any(), iterations, start)
-    return last, None if plan.limit is None else (mark >= 0).any()
+    last, mark, observer.state = lax.while_loop(lambda state: _any_runs(state[1]), iterations, start)
+    return last, None if plan.limit is None else mark.max() >= 0
 
 
 # What a loop carries of the groups that go on, or of all: a mask. Where iterations are counted, it is how many each may
@@ -166,6 +166,11 @@ def _first(running: jax.Array, limit: int | None) -> jax.Array:
 def _running(mark: jax.Array) -> jax.Array:
     """The mask of those that have another iteration."""
     return mark if mark.dtype == bool else mark > 0
+
+
+def _any_runs(mark: jax.Array) -> jax.Array:
+    """True if any has another iteration; of counts the greatest tells it, without a mask made of all."""
+    return mark.any() if mark.dtype == bool else mark.max() > 0
 
 
 def _next(mark: jax.Array, running: jax.Array) -> jax.Array:
