@@ -5,16 +5,17 @@ with bools, what is the same for the whole launch, and in an unrolled loop an ad
 another loop that is added to it, word by word. What nothing uses is not computed. Every other access takes an
 instruction for its address, a kernel one for each id that it uses, one for its end, and what its device's compiler puts
 before it. A product that only goes into sums is a multiply-add; of equal operations on equal values one is carried out;
-what a loop does not change is computed before it; the lesser of two numbers is one instruction (see `selections`);
-of 64-bit integers only the words are computed that something needs. For everything else see `operations`. Instructions
-that access memory are counted elsewhere: they are the requests.
+what a loop does not change is computed before it; the lesser of two numbers is one instruction (see `selections`), on
+some devices logic or the sum of three integers too (see `ternary`); of 64-bit integers only those words are computed
+that something needs. For everything else see `operations`. Instructions that access memory are counted elsewhere: they
+are the requests.
 """
 
 import dataclasses
 from collections.abc import Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
-from xeemu.cost import chains, contraction, demanded_words, operations, register_reads, selections, unrolling
+from xeemu.cost import chains, contraction, demanded_words, operations, register_reads, selections, ternary, unrolling
 from xeemu.cost.chains import Chain
 from xeemu.devices.device import Device
 from xeemu.ir import control, ops
@@ -125,10 +126,14 @@ class _Body:
         object.__setattr__(self, "chain", Chain(self.node))
 
     @classmethod
-    def of(cls, node: Node, carried_out: Sequence[Op], sub_group_size: int, is_unrolled: bool) -> "_Body":
+    def of(
+        cls, node: Node, carried_out: Sequence[Op], is_unrolled: bool, geometry: Geometry, device: Device
+    ) -> "_Body":
         fused, taking = contraction.taken_in(node.facts, carried_out)
-        twice = register_reads.read_twice(carried_out, fused, sub_group_size)
+        twice = register_reads.read_twice(carried_out, fused, geometry.sub_group_size)
         free = selections.free(node.body, carried_out)
+        if device.ternary_integers:
+            free = free | ternary.parts(node.body, carried_out, fused)
         if not is_unrolled:
             return cls(node, fused, taking, twice, free, frozenset())
         return cls(node, fused, taking, twice, free | unrolling.counting(node), unrolling.folded(node, carried_out))
@@ -179,7 +184,7 @@ class _Count:
         levels: dict[Any, int] = {v: inputs.get(v, depth) for v in node.body.taken}
         needed = demanded_words.needed(node.facts, self.unused)
         carried_out = self._carried_out(node, needed)
-        body = _Body.of(node, carried_out, self.geometry.sub_group_size, self._is_unrolled(node))
+        body = _Body.of(node, carried_out, self._is_unrolled(node), self.geometry, self.device)
         if unrolling.is_parted(node):
             self._sections[node] = min(node.regions)
         for number, op in enumerate(node.body.ops):

@@ -90,8 +90,12 @@ _UP_TO_XE_HPG = (
     *figures(*NEO, line_bytes=64),
     *_default_sub_group(16),
 )
+_FROM_XE_HP = figures(
+    "M", "IGC, flags EnableBfn and EnableAdd3: from Xe-HP on; MatchRotate before them", ternary_integers=True
+)
 _FROM_XE_HPC = (
     *_ANY_INTEL_GPU,
+    *_FROM_XE_HP,
     *figures(
         *_CALCULATOR,
         vector_engines_per_core=8,
@@ -194,6 +198,7 @@ ARCHITECTURES: dict[str, tuple[Source, ...]] = {
     ),
     "xe-hpg": (
         *_UP_TO_XE_HPG,
+        *_FROM_XE_HP,
         *figures(
             *_CALCULATOR,
             vector_engines_per_core=16,
@@ -291,6 +296,7 @@ ARCHITECTURES: dict[str, tuple[Source, ...]] = {
             "an H100's counters of sums of all work-items, in global and in local memory: an update a sub-group",
             reduced_atomics=True,
         ),
+        *figures("H", "NVIDIA, CUDA binary utilities, instructions: IADD3, LOP3, SHF", ternary_integers=True),
         *figures(
             "H",
             "listings of sm_90 code by CUDA 13.0 of loops of 1 to 64 multiply-adds in turn",

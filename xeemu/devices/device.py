@@ -116,6 +116,8 @@ class Device:
       function_instructions: of its compiler for a function of fp32, and how many of them wait for one another, by the
         operation; `native_` before one of which an approximation will do; `None`, or another: one.
       branching_functions: of these, those with a branch, across which no iterations of a loop are mixed.
+      ternary_integers: whether one instruction does any logic of three integers, adds them up, or rotates one; `None`:
+        none does, as far as is known.
       longest_unrolled_loop: most iterations of a counted loop that its compiler unrolls; `None`: any number.
       alu_latency_cycles: of an arithmetic instruction whose result the next one uses.
       fp64_latency_cycles, special_latency_cycles, shuffle_latency_cycles: of an instruction on doubles, of a special
@@ -224,6 +226,7 @@ class Device:
     shuffle_lanes_per_cycle: float | None = None
     prologue_instructions: int | None = None
     argument_instructions: int | None = None
+    ternary_integers: bool | None = None
     longest_unrolled_loop: int | None = None
     unrolled_loops: tuple[tuple[int, int], ...] | None = None
     function_instructions: tuple[tuple[str, int, int], ...] | None = None
