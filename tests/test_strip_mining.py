@@ -79,10 +79,9 @@ GROUP = 16
 def filling(wg, x, out, *, turns, how):
     """The work-items fill a tile in a loop, each in the way that `how` says, and then write all of it out."""
     lid, first = wg.local_linear_id(), wg.local_linear_id() == 0
+    own = jnp.arange(turns) * GROUP + lid[:, None]
     tile = wg.local(GROUP * turns, jnp.int32)
-    for k in range(turns):
-        tile = tile.at[k * GROUP + lid].set(-1)
-    tile = wg.barrier(tile)
+    tile = wg.barrier(tile.at[own].set(-1))
 
     def fill(k, tile):
         if how == "rows":
@@ -105,9 +104,7 @@ def filling(wg, x, out, *, turns, how):
 
     tile = lax.cond(wg.group_id() != 2, some, lambda tile: tile, tile)
     tile = wg.barrier(tile)
-    for k in range(turns):
-        out = out.at[wg.group_id() * GROUP * turns + k * GROUP + lid].set(tile[k * GROUP + lid])
-    return out
+    return out.at[wg.group_id() * GROUP * turns + own].set(tile[own])
 
 
 def filled(x, turns, how):
