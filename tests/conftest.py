@@ -24,7 +24,7 @@ _EFFORT = (
     "--xla_cpu_parallel_codegen_split_count=1",
 )
 
-hypothesis.settings.register_profile("thorough", derandomize=True, deadline=None, print_blob=False, max_examples=60)
+hypothesis.settings.register_profile("thorough", derandomize=True, deadline=None, print_blob=False, max_examples=50)
 hypothesis.settings.register_profile("default", hypothesis.settings.get_profile("thorough"), max_examples=33)
 
 
@@ -65,16 +65,17 @@ def pytest_collection_finish():
 def pytest_configure(config):
     hypothesis.settings.load_profile("thorough" if config.option.thorough else "default")
     if not config.option.optimize and not hasattr(config, "workerinput"):  # workers have the environment
-        flags = [flag for flag in _EFFORT if _takes(flag, getattr(config, "cache", None))]
+        cache = getattr(config, "cache", None)
+        flags = _EFFORT if _takes(" ".join(_EFFORT), cache) else [flag for flag in _EFFORT if _takes(flag, cache)]
         os.environ["XLA_FLAGS"] = " ".join([*flags, os.environ.get("XLA_FLAGS", "")]).strip()
 
 
-def _takes(flag, cache):
-    """True if this JAX knows a flag of XLA; the names come and go, and unknown ones end the process."""
-    key = f"xla/{jax.lib.__version__}/{flag}"
+def _takes(flags, cache):
+    """True if this JAX knows these flags of XLA; the names come and go, and unknown ones end the process."""
+    key = f"xla/{jax.lib.__version__}/{flags}"
     known = cache.get(key, None) if cache else None
     if known is None:
-        environment = {**os.environ, "XLA_FLAGS": flag, "JAX_PLATFORMS": "cpu"}
+        environment = {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
         command = [sys.executable, "-c", "import jax; jax.devices()"]
         known = not subprocess.run(command, env=environment, capture_output=True, check=False).returncode
         if cache:

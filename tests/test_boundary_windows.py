@@ -1,5 +1,6 @@
 """Boxes: tiles of matrices and neighbours beyond their edges, with the results of NumPy and without gathers."""
 
+import examples
 import jax
 import jax.numpy as jnp
 import launches
@@ -46,7 +47,7 @@ def edges(draw):
 
 @pytest.mark.thorough
 @given(edges(), st.booleans())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples.some(80), deadline=None)
 def test_rectangles_at_the_edge_of_a_memory(drawn, branches):
     shape, sizes, margins, starts = drawn
     data = np.arange(np.prod(shape), dtype=np.int32)

@@ -17,6 +17,7 @@ def report(seed, folder, profiled=False):
     return bruteforce.compare(made, found[1] if profiled else found)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("first", range(520, 640, 10))
 def test_an_estimate_has_all_counts(first, tmp_path):
     for seed in range(first, first + 10):

@@ -72,6 +72,7 @@ def test_conversions_to_integers(source, mode):
             assert constant.tolist() == right[: len(constant)], name
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("of", FLOATS, ids=str)
 @pytest.mark.parametrize("source", [*INTEGERS, *FLOATS], ids=str)
 def test_conversions_to_floats(source, of):

@@ -127,7 +127,7 @@ def wrong_keys(defect: Defect, kernel: xe.Kernel, keys: Iterable[int], most: int
     return wrong
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @with_variants(NEW)
 def test_a_twin_is_right_in_lockstep_and_under_some_keys(variants):
     for defect in different_twins(variants):
@@ -142,7 +142,7 @@ def test_a_twin_is_right_under_every_key(variants):
         assert not wrong_keys(defect, defect.corrected, KEYS), defect
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @named(EXPOSED)
 def test_a_kernel_out_of_order_is_wrong_under_some_key(defect):
     assert wrong_keys(defect, defect.defective, MANY, most=1)

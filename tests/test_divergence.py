@@ -3,6 +3,7 @@
 from typing import Any
 from unittest import mock
 
+import examples
 import jax.numpy as jnp
 import numpy as np
 import oracle
@@ -176,7 +177,7 @@ def test_nests_mean_what_the_oracle_says(block):
 
 
 @pytest.mark.thorough
-@settings(LAW, max_examples=10)
+@settings(LAW, max_examples=examples.some(10))
 @given(BLOCKS, st.integers(0, 99))
 def test_nests_mean_the_same_in_chunks_and_under_a_schedule(block, key):
     kernel, wanted = rendered(block), expected(block)
@@ -186,7 +187,7 @@ def test_nests_mean_the_same_in_chunks_and_under_a_schedule(block, key):
 
 
 @pytest.mark.thorough
-@settings(LAW, max_examples=12)
+@settings(LAW, max_examples=examples.some(12))
 @given(BLOCKS)
 def test_a_profile_counts_nests_without_changing_them(block):
     kernel, wanted = rendered(block), expected(block)

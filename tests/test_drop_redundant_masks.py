@@ -2,6 +2,7 @@
 
 import itertools
 
+import examples
 import jax
 import jax.numpy as jnp
 import launches
@@ -158,7 +159,7 @@ def stencil(wg, data, out, *, offsets):
     st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=1, max_size=3, unique=True),
     st.sampled_from((None, 1, 1 << 10, 1 << 13)),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples.some(25), deadline=None)
 def test_stencils_of_all_sizes(shape, local, offsets, memory_bytes):
     data = np.random.default_rng(0).integers(100, size=shape, dtype=np.int32)
     wide = np.pad(data, 3)

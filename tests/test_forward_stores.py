@@ -2,6 +2,7 @@
 
 import re
 
+import examples
 import jax
 import jax.numpy as jnp
 import launches
@@ -80,7 +81,7 @@ def expected(steps):
 
 
 @pytest.mark.thorough
-@settings(derandomize=True, deadline=None, max_examples=40)
+@settings(derandomize=True, deadline=None, max_examples=examples.some(40))
 @given(STEPS)
 def test_local_memory_is_numpys(steps):
     np.testing.assert_array_equal(xe.launch(program(steps), NARROW)(DATA, BLANK), expected(steps))

@@ -2,6 +2,7 @@
 
 from unittest import mock
 
+import examples
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -159,7 +160,7 @@ def launches_of(kernel, arguments):
 
 
 @pytest.mark.thorough
-@settings(max_examples=15)
+@settings(max_examples=examples.some(15))
 @given(st.lists(STEPS, min_size=1, max_size=6), st.integers(0, 4))
 def test_results_are_those_of_a_memory_for_each_group(steps, scalar):
     arguments = TABLE, DATA, np.int32(scalar), BLANK
@@ -177,7 +178,7 @@ def test_results_are_those_of_a_memory_for_each_group(steps, scalar):
         np.testing.assert_array_equal(got, expected)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("how", STORES)
 def test_what_makes_memories_differ(how):
     """What is stored in this way decides; and it is loaded in every way."""

@@ -106,7 +106,7 @@ def keys_that_expose(defect: Defect, most: int) -> list[int]:
     return found
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("defect", [d for d in RACY if d.name not in HARMLESS], ids=lambda d: d.name)
 def test_a_race_gives_a_wrong_answer_under_some_key(defect):
     assert keys_that_expose(defect, most=1)
@@ -124,7 +124,7 @@ def assert_right_under(defect: Defect, kernel: xe.Kernel, keys: Any) -> None:
     assert not wrong, f"{defect.name} gives a wrong answer under the keys {wrong}"
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda d: d.name)
 def test_a_kernel_without_races_gives_a_right_answer(defect):
     assert_right_under(defect, defect.corrected, FEW)

@@ -61,7 +61,7 @@ def test_the_emulator_agrees_with_the_oracle(program):
 
 
 @pytest.mark.thorough
-@settings(LAW, max_examples=25)
+@settings(LAW, max_examples=examples.some(25))
 @given(programs.programs(plain=True))
 def test_the_emulator_agrees_with_the_oracle_on_plain_ranges(program):
     assert_as_the_oracle_says(program, launched(program))
@@ -83,14 +83,14 @@ def test_chunks_of_any_size_change_nothing(program, data):
 
 
 @pytest.mark.thorough
-@settings(LAW, max_examples=8)
+@settings(LAW, max_examples=examples.some(8))
 @given(programs.programs())
 def test_the_least_memory_changes_nothing(program):
     chex.assert_trees_all_equal(launched(program, memory_bytes=1), launched(program))
 
 
 @pytest.mark.thorough
-@settings(LAW, max_examples=10)
+@settings(LAW, max_examples=examples.some(10))
 @given(programs.programs(types=("float32", "float64")))
 def test_deterministic_and_donated_launches_change_nothing(program):
     assert_as_the_oracle_says(program, launched(program, deterministic=True, donate=True))
@@ -186,6 +186,7 @@ def test_a_launch_in_a_jitted_function_traces_once():
         np.testing.assert_array_equal(count(x), np.bincount(x, minlength=8))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("dtype", "chunk"), [("int32", 1), ("int32", 5), ("uint64", 2)])
 @pytest.mark.parametrize("op", OPERATIONS)
 def test_old_values_are_those_of_some_serial_order(op, dtype, chunk):

@@ -1,5 +1,6 @@
 """Rows and columns found by division: the results of NumPy, and without gathers where they go along the memory."""
 
+import examples
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -112,7 +113,7 @@ def test_it_goes_along_the_memory():
 
 
 @pytest.mark.thorough
-@settings(derandomize=True, deadline=None, max_examples=25)
+@settings(derandomize=True, deadline=None, max_examples=examples.some(25))
 @given(
     st.integers(1, 12),
     st.integers(1, 40),

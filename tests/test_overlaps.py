@@ -95,7 +95,7 @@ def tiles(x, tile, halo, blank):
     only=st.booleans(),
     memory_bytes=st.sampled_from(CHUNKS),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples.some(25), deadline=None)
 def test_tiles_with_borders(tile, groups, halo, guard, only, memory_bytes):
     if math.prod(n + 2 * halo for n in tile) > 8 * math.prod(tile):
         halo = 0  # as many goes as that take long to compile

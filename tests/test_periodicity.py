@@ -257,7 +257,7 @@ def test_representatives_stand_for_every_point(index, mask, box, modulus, few):
     assert reduced(counted, modulus) == reduced(everywhere(box, index, mask), modulus)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples.some(150))
 @given(INTEGERS, RANGES)
 def test_steps_hold_between_all_points(expression, box):
     def examine(inside):

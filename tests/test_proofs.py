@@ -56,6 +56,7 @@ def some(cases, step):
     return [pytest.param(case, marks=[pytest.mark.long] if n % step else []) for n, case in enumerate(cases)]
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", [name for name in SIZES if kernels.EXAMPLES[name].work(SIZES[name][0]) < 10**7])
 def test_watching_an_example_finds_the_same(name, request):
     e, size = kernels.EXAMPLES[name], SIZES[name][0]
@@ -63,7 +64,7 @@ def test_watching_an_example_finds_the_same(name, request):
     assert findings == watched
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("corrected", [False, True])
 @pytest.mark.parametrize("case", some(DEFECTS, 6), ids=lambda case: case.name)
 def test_watching_a_defect_finds_the_same(case, corrected, request):
@@ -72,7 +73,7 @@ def test_watching_a_defect_finds_the_same(case, corrected, request):
     assert findings == watched
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("seed", some(range(400), 20))
 def test_watching_a_random_kernel_finds_the_same(seed, request):
     program = schedules.kernel(seed)

@@ -1,5 +1,6 @@
 """Row views: reads and writes of NumPy's elements, wherever a start may be, and none where a row would be left."""
 
+import examples
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -35,7 +36,7 @@ def check(view, first, data, where):
 
 
 @pytest.mark.thorough
-@settings(derandomize=True, deadline=None, max_examples=300)
+@settings(derandomize=True, deadline=None, max_examples=examples.some(300))
 @given(AXES, st.integers(0, 30), st.sampled_from([0, 1, 2, 6, 8, 24, 48]), st.sampled_from([48, 96, 100, 144]))
 def test_elements_are_those_of_numpy_at_every_start(axes, offset, unit, length):
     strided = StridedPattern(tuple(axes))

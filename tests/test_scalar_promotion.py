@@ -155,6 +155,7 @@ def assert_accumulates(promoted, space, index, dtype=np.int32, **static):
     return assert_promoted(accumulate, ND_RANGE, arguments, static, elements, promoted)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("loop", LOOPS)
 def test_one_place_is_carried_as_values(space, loop):
@@ -167,6 +168,7 @@ def test_of_any_pattern_without_repetitions(space, index):
     assert_accumulates(True, space, index)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("where", MASKS)
 @pytest.mark.parametrize("how", ["store", "load"])

@@ -62,7 +62,7 @@ def test_elements_and_windows_are_those_of_numpy(axes):
         np.testing.assert_array_equal(strided_slices.window(once, strided), window.reshape(2, *strided.extents))
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
+@settings(derandomize=True, deadline=None, max_examples=examples.some(150))
 @given(AXES)
 def test_elements_that_meet_are_not_apart(axes):
     pattern = addresses(axes)
@@ -73,7 +73,7 @@ def test_elements_that_meet_are_not_apart(axes):
     assert not (met and strided.injective)
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
+@settings(derandomize=True, deadline=None, max_examples=examples.some(150))
 @given(AXES, st.lists(st.sampled_from([1, 2, 4, 5, 16, 24]), min_size=1, max_size=3))
 def test_a_split_pattern_has_the_same_addresses(axes, shape):
     pattern = np.add.outer(addresses(axes), np.arange(np.prod(shape))).reshape(-1)

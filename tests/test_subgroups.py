@@ -3,6 +3,7 @@
 import functools
 import math
 
+import examples
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -173,6 +174,7 @@ OF_COLUMNS = {
 }  # fmt: skip
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("case", PLAIN | OF_COLUMNS)
 def test_what_lanes_have_alike(case, shape):
@@ -189,7 +191,7 @@ def test_of_every_dtype(dtype):
 
 
 @pytest.mark.thorough
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples.some(25), deadline=None)
 @given(st.sampled_from(SHAPES), st.lists(st.sampled_from(sorted(PLAIN)), min_size=2, max_size=4), st.booleans())
 def test_of_what_is_computed_from_it(shape, names, loop):
     def chained(n, g, x, lane):
