@@ -47,6 +47,12 @@ def pytest_addoption(parser):
     )
 
 
+def pytest_ignore_collect(collection_path, config):
+    """Where only tests marked "optimized" are asked for, importing all other files took as long as running these."""
+    asked = config.option.markexpr.startswith("optimized") and collection_path.name.startswith("test_")
+    return True if asked and "mark.optimized" not in collection_path.read_text() else None
+
+
 def pytest_itemcollected(item):
     """Of the cases of a test that is marked "every", the others are for the long run."""
     every = item.get_closest_marker("every")
