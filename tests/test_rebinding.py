@@ -1,5 +1,8 @@
 """A launch and its sisters see what the names are bound to that a kernel reaches, at the time of each call."""
 
+import argparse
+import collections
+import dataclasses
 import functools
 import gc
 import importlib
@@ -77,6 +80,95 @@ def of_attributes(wg, x):
     return x.at[i].set(x[i] * OBJECT.k * Class.k)
 
 
+class Scale:
+    """An object whose methods name what the kernel does not."""
+
+    k = 1
+
+    def __init__(self, n):
+        self.n = n
+
+    def scaled(self, v):
+        return self.twice(v) * self.half
+
+    def twice(self, v):
+        return v * 2 * self.n
+
+    @property
+    def half(self):
+        return self.n // 2
+
+    def __call__(self, v):
+        return v * self.n
+
+    def __mul__(self, v):
+        return v * self.n
+
+    def __getattr__(self, name):
+        if name != "made":
+            raise KeyError(name)
+        return self.n
+
+
+@dataclasses.dataclass(slots=True)
+class Slots:
+    n: int
+    empty: int = dataclasses.field(init=False)
+
+
+class Derived(Scale):
+    pass
+
+
+def decorated(function):
+    @functools.wraps(function)
+    def wrapper(v):
+        return function(v) * N
+
+    return wrapper
+
+
+class Decorated:
+    def __init__(self, function, n):
+        functools.update_wrapper(self, function)
+        self.function, self.n = function, n
+
+    def __call__(self, v):
+        return self.function(v) * self.n
+
+
+SCALE, SLOTS, DERIVED, QUEUE = Scale(3), Slots(3), Derived(3), collections.deque([3])
+BOUND, ARGUMENTS, WRAPPED = SCALE.scaled, argparse.Namespace(n=3), Decorated(helper, 3)
+WRAPPER = decorated(lambda v: v + 1)
+OF_OBJECTS = {
+    "method": lambda v: SCALE.scaled(v),
+    "bound method": lambda v: BOUND(v),
+    "property": lambda v: v * SCALE.half,
+    "called": lambda v: SCALE(v),
+    "operator": lambda v: SCALE * v,
+    "made up": lambda v: v * SCALE.made,
+    "slot": lambda v: v * SLOTS.n,
+    "missing slot": lambda v: v * (SLOTS.empty if hasattr(SLOTS, "empty") else 2),
+    "class": lambda v: v * DERIVED.k,
+    "arguments": lambda v: v * ARGUMENTS.n,
+    "decorated": lambda v: WRAPPER(v),
+    "decorated by an object": lambda v: WRAPPED(v),
+    "queue": lambda v: v * QUEUE[0],
+}
+
+
+def set_attribute(thing, name="n"):
+    return lambda patch, value: patch.setattr(thing, name, value, raising=False)
+
+
+@xe.kernel
+def of_module_imported_inside(wg, x):
+    import of_test
+
+    i = wg.global_id()
+    return x.at[i].set(x[i] * of_test.k)
+
+
 @xe.kernel
 def of_kernel(wg, x):
     return of_helper(wg, x)
@@ -143,6 +235,18 @@ CHANGES = {
     "what a kernel in a kernel reaches": (of_kernel, named("N"), 4),
 }
 
+CHANGES_OF_OBJECTS = {
+    **{f"{what} of an object": (what, set_attribute(SCALE)) for what in list(OF_OBJECTS)[:6]},
+    "a slot": ("slot", set_attribute(SLOTS)),
+    "a slot that was empty": ("missing slot", set_attribute(SLOTS, "empty")),
+    "an attribute in place of the class's": ("class", set_attribute(DERIVED, "k")),
+    "a class's in place of its base's": ("class", set_attribute(Derived, "k")),
+    "an attribute of a library's object": ("arguments", set_attribute(ARGUMENTS)),
+    "what a decorator reaches": ("decorated", named("N")),
+    "an attribute of a decorator": ("decorated by an object", set_attribute(WRAPPED)),
+    "an element of a deque": ("queue", lambda patch, value: patch.setitem(Elements(QUEUE), 0, value)),
+}
+
 CALLS = {
     "launch": lambda k, **static: np.asarray(xe.launch(k, ND)(X, **static)),
     "check": lambda k, **static: xe.check(k, ND)(X, **static)[0],
@@ -166,6 +270,38 @@ def test_all_calls_see_a_change(what, monkeypatch):
         change(patch, value)
         assert answers(kernel) != before
     assert answers(kernel) == before
+
+
+@pytest.mark.parametrize("what", CHANGES_OF_OBJECTS)
+def test_launches_see_a_change_of_what_methods_reach(what, monkeypatch):
+    name, change = CHANGES_OF_OBJECTS[what]
+    function = OF_OBJECTS[name]
+    kernel = xe.kernel(lambda wg, x: x.at[wg.global_id()].set(function(x[wg.global_id()])))
+
+    def told():
+        return xe.launch(kernel, ND)(X).tolist()
+
+    before = told()
+    with monkeypatch.context() as patch:
+        change(patch, 8)
+        assert told() != before
+    assert told() == before
+
+
+def test_attributes_that_nobody_names_are_no_change(monkeypatch):
+    kernel = xe.kernel(lambda wg, x: x.at[wg.global_id()].set(SCALE.twice(x[wg.global_id()])))
+    before = kernel.bindings()
+    monkeypatch.setitem(vars(SCALE), "unnamed", 8)
+    assert kernel.bindings() == before
+
+
+def test_a_module_that_a_kernel_imports_is_seen(monkeypatch):
+    module = types.ModuleType("of_test")
+    module.k, module.__file__ = 2, __file__
+    monkeypatch.setitem(sys.modules, "of_test", module)
+    assert answers(of_module_imported_inside) == [2] * 4
+    module.k = 3
+    assert answers(of_module_imported_inside) == [3] * 4
 
 
 def test_a_trace_and_an_estimate_see_a_change(monkeypatch):

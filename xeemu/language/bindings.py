@@ -1,14 +1,17 @@
 """Bindings: what the names are bound to that a kernel reaches, so that a launch after a change is traced anew.
 
 A kernel reaches the globals that its code names, what it closes over, the functions among these and what they reach,
-and of the user's modules, classes and objects the attributes that the code names.
+and of the user's modules, classes and objects the attributes that the code names, or that of the
+methods which it calls.
 """
 
+import collections
 import functools
 import operator
+import sys
 import types
 import weakref
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,10 +22,23 @@ MOST_BYTES = 16384
 """NumPy arrays up to this size are looked into, larger ones known by which array they are."""
 
 MOST_ITEMS = 256
-"""Lists, dicts and sets up to this length are looked into."""
+"""Lists, dicts, sets and deques up to this length are looked into."""
+
+_CONTAINERS = (dict, list, set, collections.deque)
 
 _NUMBERS = (bool, int, float, complex, str, bytes, range, type(None), type(...), np.generic, np.dtype)
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
+_COMPARISONS = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}
+_OPERATORS = {name for name in vars(operator) if name.startswith("__")} - _COMPARISONS
+_SYNTAX = (
+    *_OPERATORS,
+    *(f"__r{name[2:]}" for name in _OPERATORS),
+    *("__call__", "__get__", "__getattr__", "__getattribute__", "__iter__", "__next__", "__len__", "__bool__"),
+    *("__int__", "__float__", "__enter__", "__exit__", "__array__", "__jax_array__"),
+)
+"""The methods that Python and JAX call though no code names them; without comparisons, as those that dataclasses make
+name all attributes."""
+_UNSET = object()
 
 
 class Bindings:
@@ -150,13 +166,13 @@ class _Search:
                 self.values.append(_Same(function))
         elif isinstance(value, types.MethodType):
             self.follow(value.__func__, names, home)
-            self.follow(value.__self__, names, home)
+            self.follow(value.__self__, (*names, value.__name__), home)
         elif isinstance(value, functools.partial):
             for part in (value.func, value.args, value.keywords):
                 self.follow(part, names, home)
         elif isinstance(value, _NUMBERS):
             self.values += [type(value).__name__, repr(value)]
-        elif isinstance(value, tuple):
+        elif type(value) is tuple:
             self._follow_items(value, names, home)
         else:
             self._follow_object(value, names, home)
@@ -172,6 +188,8 @@ class _Search:
         for value in (function.__defaults__, function.__kwdefaults__):
             self.follow(value, names, home)
         self._follow_names(function.__globals__, references.global_names(function.__code__), names, home)
+        package = function.__globals__.get("__package__") or ""
+        self._follow_names(sys.modules, references.imported(function.__code__, package), names, home)
         for name, cell in references.enclosed(function):
             self.values.append(name)
             self.condition.term("{}.cell_contents is {}", cell, cell.cell_contents)
@@ -191,17 +209,36 @@ class _Search:
         """Goes on with an object that may be changed in place."""
         if self._is_passed(value, (id(value), names)):
             return
-        if isinstance(value, dict | list | set) and len(value) <= MOST_ITEMS:
+        if isinstance(value, tuple):
+            self._follow_items(value, names, home)
+            self._follow_attributes(value, names, home)
+        elif isinstance(value, _CONTAINERS) and len(value) <= MOST_ITEMS:
             items = tuple(_items(value))
             self.condition.term("{}({}, {})", _are_same, value, items)
             self._follow_items(items, names, home)
+            self._follow_attributes(value, names, home)
         elif isinstance(value, np.ndarray) and value.nbytes <= MOST_BYTES and not value.dtype.hasobject:
             self.condition.term("{}.tobytes() == {}", value, value.tobytes())
             self.values += [np.ndarray, value.dtype, value.shape, value.tobytes()]
         else:
             self.values.append(_Same(value))
-            for space in _spaces(value):
-                self._follow_names(space, [name for name in names if name in space], names, home)
+            self._follow_attributes(value, names, home)
+
+    def _follow_attributes(self, value: Any, names: Sequence[str], home: str | None) -> None:
+        """Goes on with the attributes of a user's module, class or object that functions name, wherever it has them."""
+        spaces = _spaces(value)
+        if not isinstance(value, types.ModuleType):
+            names = _with_those_of_methods(names, spaces)
+        wanted = [name for name in names if any(name in space for space in spaces)]
+        for space in spaces:
+            self._follow_names(space, wanted, names, home)
+        slots = [(name, space[name]) for space in spaces for name in wanted if name in space]
+        for name, slot in slots:
+            if isinstance(slot, types.MemberDescriptorType) and not isinstance(value, type):
+                held = _held(slot, value)
+                self.values.append(name)
+                self.condition.term("{}({}, {}) is {}", _held, slot, value, held)
+                self.follow(held, names, home)
 
     def _follow_items(self, items: Sequence[Any], names: Sequence[str], home: str | None) -> None:
         self.values.append(len(items))
@@ -217,7 +254,7 @@ class _Search:
         return False
 
 
-def _items(container: dict[Any, Any] | list[Any] | set[Any]) -> Iterator[Any]:
+def _items(container: Iterable[Any]) -> Iterator[Any]:
     """What a container holds, of a dict first the keys."""
     yield from container
     if isinstance(container, dict):
@@ -230,19 +267,53 @@ def _are_same(container: Any, items: Sequence[Any]) -> bool:
 
 
 def _function(value: Any) -> Any:
-    """The function of a kernel, of what `jax.jit` has made, or of a method of a class; else the value."""
-    for name in ("__wrapped__", "__func__", "fget"):
-        inner = getattr(value, name, None) if not isinstance(value, types.MethodType | np.ndarray) else None
-        if isinstance(inner, types.FunctionType):
-            return inner
+    """The function of a kernel, of what JAX or another library has made of one, or of a method of a class; else the
+    value, as what a user's wrapper does beside it counts too."""
+    while (inner := _wrapped(value)) is not None:
+        value = inner
     return value
 
 
-def _spaces(value: Any) -> list[Any]:
-    """The dicts of names that belong to a user's module, class or object; none of a library's."""
+def _wrapped(value: Any) -> Any:
+    """What a library's wrapper is around; None of anything else."""
+    if isinstance(value, property):
+        return value.fget
+    if isinstance(value, functools.cached_property):
+        return value.func
+    if isinstance(value, types.FunctionType):
+        is_of_user = not references.is_library(value.__code__.co_filename)
+    else:
+        known = isinstance(value, type | types.MethodType | types.ModuleType)
+        is_of_user = known or not references.is_of_library(type(value))
+    return None if is_of_user else getattr(value, "__wrapped__", None) or getattr(value, "__func__", None)
+
+
+def _with_those_of_methods(names: Sequence[str], spaces: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Names, with those in the methods that they are of, and in such as no code names."""
+    found = dict.fromkeys(names)
+    left = [*found, *_SYNTAX]
+    while left:
+        name = left.pop()
+        functions = (_function(space[name]) for space in spaces if name in space)
+        for code in (each.__code__ for each in functions if isinstance(each, types.FunctionType)):
+            left += [other for other in references.names(code) if other not in found]
+            found.update(dict.fromkeys((name, *references.names(code))))
+    return tuple(found)
+
+
+def _held(slot: types.MemberDescriptorType, value: Any) -> Any:
+    """What an object has in a slot."""
+    try:
+        return slot.__get__(value)
+    except AttributeError:
+        return _UNSET
+
+
+def _spaces(value: Any) -> list[Mapping[str, Any]]:
+    """The dicts of names that belong to a user's module or class, or to an object and the user's classes that it is of;
+    none of a library's module or class."""
     if isinstance(value, types.ModuleType):
         return [] if references.is_library(getattr(value, "__file__", None)) else [vars(value)]
-    kind = value if isinstance(value, type) else type(value)
-    classes = [vars(each) for each in kind.__mro__ if not references.is_of_library(each)]
-    own = [] if isinstance(value, type) or not hasattr(value, "__dict__") else [vars(value)]
-    return [*own, *classes] if classes or kind is types.SimpleNamespace else []
+    kinds = [*(value.__mro__ if isinstance(value, type) else ()), *type(value).__mro__]
+    own = [] if isinstance(value, type) or not type(value).__dictoffset__ else [vars(value)]
+    return [*own, *(vars(kind) for kind in kinds if not references.is_of_library(kind))]

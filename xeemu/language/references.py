@@ -2,6 +2,7 @@
 
 import dis
 import functools
+import importlib.util
 import os
 import sys
 import sysconfig
@@ -29,6 +30,19 @@ def global_names(code: types.CodeType) -> tuple[str, ...]:
 
 def _is_of_global(operation: str) -> bool:
     return operation == "LOAD_NAME" or (operation.startswith("LOAD") and operation.endswith(("GLOBAL", "GLOBALS")))
+
+
+@functools.lru_cache(maxsize=_MOST_KEPT)
+def imported(code: types.CodeType, package: str) -> tuple[str, ...]:
+    """The modules that a function of a package, and those inside it, import as they run."""
+    found = []
+    for part in _parts(code):
+        steps = list(dis.get_instructions(part))
+        for k, step in enumerate(steps):
+            if step.opname == "IMPORT_NAME":
+                level = steps[k - 2].argval if package else 0  # how many packages up, before the names that it takes
+                found.append(importlib.util.resolve_name("." * level + step.argval, package))
+    return tuple(dict.fromkeys(found))
 
 
 def _parts(code: types.CodeType) -> Iterator[types.CodeType]:
