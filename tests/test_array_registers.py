@@ -1,8 +1,10 @@
 """Private arrays of OpenCL C that are accessed at known elements alone are in registers, all others in a memory."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 
 import xeemu as xe
 
@@ -244,3 +246,17 @@ def test_arrays_that_short_loops_go_through_are_in_registers(steps, in_memory):
     for by_data, text in of.items():
         report = xe.estimate(xe.load(text)["k"], xe.NDRange(128, 32), device="h200")(floats, ints, floats)
         assert any(site.space == "private" for site in report.sites) == (in_memory or by_data)
+
+
+@xe.kernel
+def taken_from(wg, x, n, *, known=None):
+    """Fills an array of each work-item, and takes one of its elements."""
+    i, own = wg.global_id(), wg.private(8, jnp.float32)
+    own = lax.fori_loop(0, 8, lambda k, own: own.at[k].set(x[64 * k + i]), own)
+    return x.at[i].set(own[n if known is None else known])
+
+
+@pytest.mark.parametrize("known", [5, None])
+def test_an_array_is_in_memory_where_an_argument_tells_what_is_taken_from_it(known):
+    report = xe.estimate(taken_from, N, device="h200")(np.zeros(512, np.float32), 5, known=known)
+    assert any(site.space == "private" for site in report.sites) == (known is None)

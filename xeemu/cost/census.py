@@ -167,7 +167,13 @@ class Census:
         return known and not self.left and not self.untallied
 
 
-def take(tree: AccessTree, device: Device, blank: bool = False, is_volatile: bool = False) -> Census:
+def take(
+    tree: AccessTree,
+    device: Device,
+    blank: bool = False,
+    is_volatile: bool = False,
+    compiled: AccessTree | None = None,
+) -> Census:
     """Takes the census of a launch on a device.
 
     Args:
@@ -175,8 +181,9 @@ def take(tree: AccessTree, device: Device, blank: bool = False, is_volatile: boo
       device: the modelled device.
       blank: true to leave everything to be counted as the kernel runs.
       is_volatile: true if each access is carried out, for all that is known.
+      compiled: what a compiler sees of the program, which does not know its arguments; None if that is the same.
     """
-    in_registers = _in_registers(tree, device)
+    in_registers = _in_registers(compiled or tree, device)
     unused = frozenset() if is_volatile else liveness.unused_loads(tree)
     repeated = repeated_loads.NONE if is_volatile else repeated_loads.of_tree(tree, unused)
     by_key = _by_key(tree, in_registers, unused, repeated)

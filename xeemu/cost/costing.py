@@ -131,7 +131,9 @@ def _census(prepared: Prepared, device: Device, scalars: tuple[Hashable, ...]) -
     program = prepared.program
     is_volatile = program.kernel.interface is not None and program.kernel.interface.is_volatile
     tree = symbolic_execution.of_program(program, prepared.facts, scalars)
-    return census.take(tree, device, is_volatile=is_volatile)
+    has_private = any(memory.space == "private" for memory in program.allocations)
+    compiled = symbolic_execution.of_program(program, prepared.facts) if has_private else None
+    return census.take(tree, device, is_volatile=is_volatile, compiled=compiled)
 
 
 @functools.lru_cache(maxsize=MOST_WATCHED)
