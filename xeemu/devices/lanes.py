@@ -124,7 +124,7 @@ def different(active: Array, key: Array, *sizes: int) -> list[Array]:
 def turns(active: Array, key: Array, *sizes: int) -> list[Array]:
     """The active lanes that share the most wanted key of a piece, added up over the pieces; else as `different`."""
     keys = _keys(active, key)
-    found = _turns(keys, sizes) if isinstance(keys, np.ndarray) else _turns_in_jax(keys, sizes)
+    found = _turns_of_array(keys, sizes) if isinstance(keys, np.ndarray) else _turns(keys, sizes)
     return [lanes.reshape(key.shape[:-1]) for lanes in found]
 
 
@@ -137,7 +137,7 @@ def most_in_one(active: Array, key: Array, size: int, alike: bool) -> Array:
       alike: true if lanes with one key count as one.
     """
     keys = _keys(active, key)
-    found = _most(keys, size, alike) if isinstance(keys, np.ndarray) else _most_in_jax(keys, size, alike)
+    found = _most_of_array(keys, size, alike) if isinstance(keys, np.ndarray) else _most(keys, size, alike)
     return found.reshape(key.shape[:-1])
 
 
@@ -147,34 +147,76 @@ def _keys(active: Array, key: Array) -> Array:
     return namespace(active, key).where(active, signed, signed.dtype.type(-1)).reshape(-1, key.shape[-1])
 
 
-def _turns(keys: Array, sizes: Sequence[int]) -> list[Array]:
-    """What `turns` gives of keys `[n, S]`, -1 where a lane is not active: `[n, 1]` each."""
-    xp, (first, *others) = namespace(keys), _ordered(keys)
+def _turns_of_array(keys: np.ndarray, sizes: Sequence[int]) -> list[np.ndarray]:
+    """What `turns` gives of keys `[n, S]`, -1 where a lane is not active: `[n]` each."""
+    ordered = np.sort(keys, axis=1)
+    run = _runs(ordered, _begins(ordered)).reshape(-1)
+    found = []
+    for size in sizes:
+        begins = np.flatnonzero(_begins(part(ordered, size)))
+        most = np.maximum.reduceat(run, begins) if len(begins) else run
+        rows = np.searchsorted(begins, np.arange(len(keys)) * keys.shape[1])
+        found.append(np.add.reduceat(most, rows, dtype=np.int32) if len(rows) else most)
+    return found
+
+
+def _most_of_array(keys: np.ndarray, size: int, alike: bool) -> np.ndarray:
+    """What `most_in_one` gives of keys `[n, S]`, -1 where a lane is not active: `[n]`."""
+    ordered = np.sort(keys, axis=1)
+    counted = _begins(ordered) if alike else None
+    most: np.ndarray = _runs(ordered, _begins(part(ordered, size)), counted).max(1, initial=0)
+    return most
+
+
+def _begins(ordered: np.ndarray) -> np.ndarray:
+    """Which of numbers `[n, S]` in order differ from the one before, or have none."""
+    begins = np.ones(ordered.shape, bool)
+    np.not_equal(ordered[:, 1:], ordered[:, :-1], out=begins[:, 1:])
+    return begins
+
+
+def _runs(ordered: np.ndarray, begins: np.ndarray, counted: np.ndarray | None = None) -> np.ndarray:
+    """How many keys `[n, S]` of the run that each lies in come no later than it, if marked; 0 of those below 0.
+
+    Args:
+      ordered: the keys, in order.
+      begins: marks where runs begin.
+      counted: marks those that count, the first of each run among them; None for all.
+    """
+    if counted is None:
+        number = np.broadcast_to(np.arange(ordered.shape[1], dtype=np.int32), ordered.shape)
+    else:
+        number = counted.cumsum(1, dtype=np.int32)
+    first = np.maximum.accumulate(np.where(begins, number, np.int32(0)), axis=1)
+    return np.where(ordered >= 0, number - first + np.int32(1), np.int32(0))
+
+
+# Hundreds of operations, which are traced once for all accesses of as many lanes.
+@functools.partial(jax.jit, static_argnums=1)
+def _turns(keys: jax.Array, sizes: Sequence[int]) -> list[jax.Array]:
+    """The same in JAX: `[n, 1]` each."""
+    first, *others = _ordered(keys)
     run = (first >= 0).astype(np.int32)
     most, total = [run for _ in sizes], [run for _ in sizes]
     for before, after in itertools.pairwise((first, *others)):
-        run = xp.where(before == after, run + np.int32(1), np.int32(1)) * (after >= 0).astype(np.int32)
+        run = jnp.where(before == after, run + np.int32(1), np.int32(1)) * (after >= 0).astype(np.int32)
         for n, size in enumerate(sizes):
-            here = xp.where(part(before, size) == part(after, size), most[n], np.int32(0))
-            most[n] = xp.maximum(here, run)
+            here = jnp.where(part(before, size) == part(after, size), most[n], np.int32(0))
+            most[n] = jnp.maximum(here, run)
             total[n] = total[n] + (most[n] - here)
     return total
 
 
-def _most(keys: Array, size: int, alike: bool) -> Array:
-    """What `most_in_one` gives of keys `[n, S]`, -1 where a lane is not active: `[n, 1]`."""
-    xp, (first, *others) = namespace(keys), _ordered(keys)
+@functools.partial(jax.jit, static_argnums=(1, 2))
+def _most(keys: jax.Array, size: int, alike: bool) -> jax.Array:
+    """The same of `most_in_one`: `[n, 1]`."""
+    first, *others = _ordered(keys)
     run = most = (first >= 0).astype(np.int32)
     for before, after in itertools.pairwise((first, *others)):
         longer = run + ((before != after).astype(np.int32) if alike else np.int32(1))
-        run = xp.where(part(before, size) == part(after, size), longer, np.int32(1)) * (after >= 0).astype(np.int32)
-        most = xp.maximum(most, run)
+        run = jnp.where(part(before, size) == part(after, size), longer, np.int32(1)) * (after >= 0).astype(np.int32)
+        most = jnp.maximum(most, run)
     return most
-
-
-# Hundreds of operations, which are traced once for all accesses of as many lanes.
-_turns_in_jax = jax.jit(_turns, static_argnums=1)
-_most_in_jax = jax.jit(_most, static_argnums=(1, 2))
 
 
 def _pieces_of_array(keys: np.ndarray, sizes: Sequence[int]) -> list[np.ndarray]:
@@ -212,13 +254,11 @@ def _are_apart(before: jax.Array, after: jax.Array, size: int) -> jax.Array:
     return lax.ge(differing, lax.full_like(differing, size))
 
 
-def _ordered(keys: Array) -> Sequence[Array]:
+def _ordered(keys: jax.Array) -> Sequence[jax.Array]:
     """The columns `[n, 1]` of keys `[n, S]`, each row of them put in order, from the least up.
 
     Not `[n]`: XLA moves such shapes about, and computes anew what it finds in two.
     """
-    if isinstance(keys, np.ndarray):
-        return np.split(np.sort(keys, axis=1), keys.shape[1], axis=1)
     columns = [lax.slice_in_dim(keys, j, j + 1, axis=1) for j in range(keys.shape[1])]
     for low, high in _network(len(columns)):
         a, b = columns[low], columns[high]
