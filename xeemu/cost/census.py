@@ -236,9 +236,8 @@ def take(
 
 def count_in(operation: Operation, boxes: Sequence[Box], taken: Census) -> Count | None:
     """The count of an access in some of its executions; None if what they do is not known, or too many differ."""
-    part = dataclasses.replace(operation.node, boxes=boxes)
     counter = Counter(taken.tree, taken.device, Budget())
-    return counter.count([dataclasses.replace(operation, node=part)], taken.vectors[operation.key])
+    return counter.count([operation.within(boxes)], taken.vectors[operation.key])
 
 
 def _in_registers(tree: AccessTree, device: Device) -> frozenset[Allocation]:

@@ -1,6 +1,5 @@
 """First iterations: the executions of an access of a loop in which the loop has just begun."""
 
-import dataclasses
 from collections.abc import Sequence, Set
 
 from xeemu.knowledge.access_tree import Node, Operation
@@ -16,7 +15,7 @@ def of_operation(operation: Operation, around: Facts) -> Operation | None:
         if _is_later(node):
             return None
         boxes, node = _first(boxes, counters(node)), node.parent
-    return dataclasses.replace(operation, node=dataclasses.replace(operation.node, boxes=boxes))
+    return operation.within(boxes)
 
 
 def begun(root: Node) -> frozenset[Facts]:

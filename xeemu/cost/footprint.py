@@ -159,14 +159,13 @@ def _in_the_middle(operation: Operation, groups: Sequence[Axis]) -> Operation:
         {axis: each if axis in groups else each[len(each) // 2 :][:1] for axis, each in box.items()}
         for box in operation.node.boxes[:1]
     ]
-    return dataclasses.replace(operation, node=dataclasses.replace(operation.node, boxes=parts))
+    return operation.within(parts)
 
 
 def _of_groups(operation: Operation, chosen: Mapping[Axis, tuple[int, int]]) -> Operation:
     """An operation as some work-groups execute it."""
     parts = [{**box, **{axis: _within(box[axis], *chosen[axis]) for axis in chosen}} for box in operation.node.boxes]
-    node = dataclasses.replace(operation.node, boxes=[part for part in parts if _points(part, chosen)])
-    return dataclasses.replace(operation, node=node)
+    return operation.within([part for part in parts if _points(part, chosen)])
 
 
 def _granules(operations: Sequence[Operation], tree: AccessTree, granule_bytes: int) -> int | None:

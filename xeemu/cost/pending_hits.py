@@ -11,7 +11,6 @@ passes of the L1 tells: of a convolution of 257 elements in global memory 26 to 
 larger the work-group.
 """
 
-import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -137,4 +136,4 @@ def _loops(operation: Operation) -> Iterator[tuple[Box, Axis]]:
 def _at_first(operation: Operation) -> Operation:
     """An operation in the first iteration of its innermost loop alone."""
     boxes = [{**box, axis: box[axis][:1]} for box, axis in _loops(operation)]
-    return dataclasses.replace(operation, node=dataclasses.replace(operation.node, boxes=boxes))
+    return operation.within(boxes)

@@ -72,6 +72,12 @@ class Operation:
             total = expressions.add(total, expressions.scale(component, math.prod(self.place.memory.shape[d + 1 :])))
         return total
 
+    def within(self, boxes: Sequence[Box]) -> "Operation":
+        """The same in some of its executions, all others left out."""
+        part = dataclasses.replace(self, node=dataclasses.replace(self.node, boxes=boxes))
+        vars(part)["linear_index"] = self.linear_index
+        return part
+
     @property
     def name(self) -> str:
         """`"load"`, `"store"`, or the name of the atomic operation."""

@@ -168,7 +168,7 @@ def _periodic_parts(operation: Operation, tree: AccessTree) -> list[tuple[Box, _
                 return inside.box, None
             excerpt[axis] = np.arange(indices.start, indices.start + min(period, len(indices)))
             shifts.append((int(growth[0]), -(-len(indices) // period)))
-        there = dataclasses.replace(operation, node=dataclasses.replace(operation.node, boxes=[inside.box]))
+        there = operation.within([inside.box])
         executed = instances.of_operation(there, tree, excerpt, (), False)
         periods = tuple(len(first) for first in excerpt.values())
         return inside.box, _Periodic(executed.element, executed.group, periods, tuple(shifts))

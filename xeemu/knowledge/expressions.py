@@ -147,14 +147,21 @@ def _can_fold(op: str, operands: Sequence[Expression]) -> bool:
 # --- Integer arithmetic that the program does not contain ---
 
 
+TRUE = constant(True)
+
+
 def add(a: Expression, b: Expression) -> Expression:
     """The int64 sum."""
     bound = _combined(a.interval, b.interval, lambda x, y: x + y)
+    if bound is not None and _is_zero(a):
+        return _wide(b)
     return apply("add", (_wide(a), _wide(b)), {}, _shape(a, b), np.int64, bound, bound is not None)
 
 
 def scale(a: Expression, factor: int) -> Expression:
     """The int64 product with a constant."""
+    if factor == 1 and a.interval is not None:
+        return _wide(a)
     bound = _combined(a.interval, (factor, factor), lambda x, y: x * y)
     return apply("mul", (_wide(a), constant(factor, np.int64)), {}, a.shape, np.int64, bound, bound is not None)
 
@@ -166,9 +173,9 @@ def compare(op: str, a: Expression, b: Expression) -> Expression:
 
 def both(a: Expression, b: Expression) -> Expression:
     """The conjunction of two bools."""
-    if a.constant and a.array.all():
+    if a is TRUE or (a.constant and a.array.all()):
         return b
-    if b.constant and b.array.all():
+    if b is TRUE or (b.constant and b.array.all()):
         return a
     return apply("and", (a, b), {}, _shape(a, b), np.bool_, (0, 1), True)
 
@@ -176,8 +183,8 @@ def both(a: Expression, b: Expression) -> Expression:
 def inside(index: Expression, size: int) -> Expression:
     """True if an index lies within the bounds of a dimension; what its interval tells need not be known."""
     low, high = (False, False) if index.interval is None else (index.interval[0] >= 0, index.interval[1] < size)
-    least = constant(True) if low else compare("ge", index, constant(0, np.int64))
-    return both(least, constant(True) if high else compare("lt", index, constant(size, np.int64)))
+    least = TRUE if low else compare("ge", index, constant(0, np.int64))
+    return both(least, TRUE if high else compare("lt", index, constant(size, np.int64)))
 
 
 def element(array: Expression, place: Expression) -> Expression:
@@ -191,6 +198,11 @@ def looked_up(table: Expression, places: Expression, interval: Interval | None) 
     """The elements of a constant array at row-major numbers that are within bounds."""
     flat = constant(table.array.reshape(-1))
     return apply(TABLE, (flat, places), {}, places.shape, table.dtype, interval, True)
+
+
+def _is_zero(a: Expression) -> bool:
+    """True of the scalar 0, which changes no sum's shape."""
+    return a.constant and not a.shape and a.interval == (0, 0)
 
 
 def _wide(a: Expression) -> Expression:
@@ -238,9 +250,10 @@ class Grid:
         Raises:
           TooLarge: there are too many of them.
         """
-        with np.errstate(all="ignore"):
-            for needed in ordered(expression, self._known):
-                self._known[id(needed)] = needed, self._evaluated(needed)
+        if not expression.constant and id(expression) not in self._known:
+            with np.errstate(all="ignore"):
+                for needed in ordered(expression, self._known):
+                    self._known[id(needed)] = needed, self._evaluated(needed)
         return self._value(expression)
 
     def _value(self, expression: Expression) -> np.ndarray:
@@ -249,7 +262,7 @@ class Grid:
         return self._known[id(expression)][1]
 
     def _evaluated(self, e: Expression) -> np.ndarray:
-        lead = tuple(len(values) if axis in e.axes else 1 for axis, values in self.points.items())
+        lead = tuple([len(values) if axis in e.axes else 1 for axis, values in self.points.items()])
         if math.prod(lead) * math.prod(e.shape) > _MOST_VALUES:
             raise TooLarge
         if e.op == AXIS:
@@ -261,7 +274,8 @@ class Grid:
             return e.operands[0].array[values[1]]
         if e.op in constant_folding.MOVES:
             return _moved(e, values[0])
-        aligned = [_aligned(v, len(lead), len(e.shape)) for v in values]
+        rank = len(lead) + len(e.shape)
+        aligned = [v if v.ndim == rank else v.reshape(v.shape + (1,) * (rank - v.ndim)) for v in values]
         return np.asarray(constant_folding.ELEMENTWISE[e.op](e.params, *aligned)).astype(e.dtype, copy=False)
 
 
@@ -293,9 +307,3 @@ def places(e: Expression) -> np.ndarray:
 def _moved(e: Expression, value: np.ndarray) -> np.ndarray:
     lead = value.shape[: value.ndim - len(e.operands[0].shape)]
     return value.reshape(*lead, -1)[..., places(e).reshape(-1)].reshape(lead + e.shape)
-
-
-def _aligned(value: np.ndarray, lead: int, rank: int) -> np.ndarray:
-    """A scalar among arrays with as many axes as they have."""
-    missing = lead + rank - value.ndim
-    return value.reshape(value.shape + (1,) * missing) if missing else value

@@ -108,8 +108,14 @@ class Progressions:
 
     def extremes(self, expression: Expression) -> tuple[int, int]:
         """The least and greatest element of a known expression in the box."""
-        values = self._ends(self.of(expression)).of(expression)
-        return (int(values.min()), int(values.max()))
+        steps = self.of(expression)
+        if any(step.period > 1 for step in steps.values()):
+            values = self._ends(steps).of(expression)
+            return (int(values.min()), int(values.max()))
+        first = self.first(expression)
+        reach = [np.asarray(step.delta) * (self._extent(axis) - 1) for axis, step in steps.items()]
+        least, most = (first + sum(pick(each, 0) for each in reach) for pick in (np.minimum, np.maximum))
+        return (int(least.min()), int(most.max()))
 
     def representatives(self, periods: Mapping[Axis, int]) -> tuple[Grid, list[np.ndarray]]:
         """Points that stand for the whole box where everything repeats with these periods along its axes.
@@ -287,7 +293,7 @@ def _both_ends(indices: range, count: int) -> np.ndarray:
     if 2 * count >= len(indices):
         return np.arange(indices.start, indices.stop)
     head, tail = indices[: max(count, 1)], indices[len(indices) - count :]
-    return np.r_[head.start : head.stop, tail.start : tail.stop]
+    return np.concatenate([np.arange(part.start, part.stop) for part in (head, tail)])
 
 
 def _reach(step: Growth, extent: int) -> float:

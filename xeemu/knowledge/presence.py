@@ -17,7 +17,7 @@ def of_groups(geometry: Geometry, groups: Sequence[Axis], private: int = 0) -> E
       groups: the axes of the group's id.
       private: how many axes.
     """
-    mask = expressions.constant(True)
+    mask = expressions.TRUE
     for d, (n, s) in enumerate(zip(geometry.global_range, geometry.local_range, strict=True)):
         if n % s:
             ids = geometry.local_ids(d)

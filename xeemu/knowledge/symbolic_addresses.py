@@ -13,15 +13,15 @@ from xeemu.knowledge.expressions import Expression, Grid
 
 def lane_mask(operation: Operation, tree: AccessTree) -> Expression:
     """Which elements take part: those that the mask leaves, within bounds, of work-items that exist."""
-    mask = operation.mask or expressions.constant(True)
+    mask = operation.mask or expressions.TRUE
     return expressions.both(expressions.both(mask, _bounds(operation)), _present(operation, tree))
 
 
 def _bounds(operation: Operation) -> Expression:
     """Which elements lie within the memory's bounds; what intervals tell need not be known."""
-    inside = expressions.constant(0 not in operation.place.memory.shape)
-    if not inside.array:
-        return inside
+    if 0 in operation.place.memory.shape:
+        return expressions.constant(False)
+    inside = expressions.TRUE
     for component, size in zip(operation.index, operation.place.memory.shape, strict=True):
         inside = expressions.both(inside, expressions.inside(component, size))
     return inside
@@ -36,7 +36,7 @@ def possible(operation: Operation, tree: AccessTree) -> Expression:
 
 def outside(operation: Operation, tree: AccessTree) -> Expression:
     """Which elements lie outside the memory's bounds, as if a mask that depends on data left all in."""
-    mask = operation.mask if operation.mask is not None and operation.mask.known else expressions.constant(True)
+    mask = operation.mask if operation.mask is not None and operation.mask.known else expressions.TRUE
     inside = _bounds(operation)
     beyond = expressions.apply("not", (inside,), {}, inside.shape, np.bool_, (0, 1), True)
     return expressions.both(expressions.both(mask, _present(operation, tree)), beyond)
@@ -46,7 +46,7 @@ def _present(operation: Operation, tree: AccessTree) -> Expression:
     """Which work-items lie inside the global range."""
     geometry, shape = tree.geometry, operation.access.shape
     if not shape:
-        return expressions.constant(True)
+        return expressions.TRUE
     return presence.of_groups(geometry, tree.groups, len(shape) - len(geometry.local_range))
 
 

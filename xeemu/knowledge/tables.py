@@ -27,7 +27,7 @@ def looked_up(op: Op, v: Value, operands: Sequence[Expression]) -> Expression | 
         return None
     parts = [_component(rest[0], k, v.shape) for k in range(len(numbers.start_index_map))]
     coordinates = dict(zip(numbers.start_index_map, parts, strict=True))
-    places, inside = expressions.constant(np.zeros(v.shape, np.int64)), expressions.constant(True)
+    places, inside = expressions.constant(np.zeros(v.shape, np.int64)), expressions.TRUE
     for axis, size in enumerate(array.shape):
         place = coordinates[axis]
         inside = expressions.both(inside, expressions.inside(place, size))

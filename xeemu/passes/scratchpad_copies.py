@@ -177,7 +177,7 @@ class _Search:
             return None
         other = ops.other(load.op) if load.op in self.bounded else None
         loaded_by = load.mask if other is None else None
-        masks = [symbolic_addresses.lane_mask(store, self.tree), loaded_by or expressions.constant(True)]
+        masks = [symbolic_addresses.lane_mask(store, self.tree), loaded_by or expressions.TRUE]
         alike = [*store.index, *masks, *store.node.conditions]
         if not all(e.known for e in (*load.index, *alike)):
             return None
