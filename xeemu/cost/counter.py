@@ -6,7 +6,7 @@ Axis legend: Q instructions of sub-groups, S lanes, F figures, n elements of an 
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -107,6 +107,8 @@ class Counter:
     tree: AccessTree
     device: Device
     effort: Budget
+    # Of accesses that are issued alike, by what that depends on, beside the boxes of which the key has the number.
+    _issued_alike: dict[Hashable, tuple[Sequence[Box], Issued | None]] = dataclasses.field(default_factory=dict)
 
     def divided(self, boxes: Sequence[Box], examine: Callable[[Progressions], _Part]) -> list[_Part] | None:
         """What `examine` gives for parts of some boxes; None if that takes too much effort."""
@@ -181,7 +183,7 @@ class Counter:
     def _width_in_box(self, operation: Operation, index: Expression, most: int, inside: Progressions) -> int:
         shape, rank = operation.access.shape, len(self.tree.geometry.local_range)
         # All elements grow alike over these periods, so that what lies side by side still does.
-        periods = _periods(inside, index, 1, expressions.constant(True))
+        periods = _periods(inside, index, 1, expressions.TRUE)
         executed, _, grid = _representatives(inside, periods, operation, math.prod(shape))
         budget.spend(len(executed) * math.prod(shape) / _LOOKED_AT)
         elements = symbolic_addresses.flat(grid, index, shape, np.arange(math.prod(shape)))[executed]
@@ -234,10 +236,13 @@ class Counter:
             return None
         if not len(gauge.chosen):
             return Issued(0, 0)
-        parts = self.divided(operation.node.boxes, functools.partial(self._issued_in_box, gauge, mask))
-        return (
-            None if parts is None else Issued(sum(part.requests for part in parts), sum(part.lanes for part in parts))
-        )
+        boxes, shape = operation.node.boxes, operation.access.shape
+        alike = id(boxes), operation.node.conditions, mask, shape, gauge.chosen.tobytes(), gauge.rule
+        if alike not in self._issued_alike:
+            parts = self.divided(boxes, functools.partial(self._issued_in_box, gauge, mask))
+            found = None if parts is None else Issued(sum(p.requests for p in parts), sum(p.lanes for p in parts))
+            self._issued_alike[alike] = boxes, found
+        return self._issued_alike[alike][1]
 
     def _issued_in_box(self, gauge: Meter, mask: Expression, inside: Progressions) -> Issued:
         executed, times, grid = _representatives(

@@ -228,7 +228,7 @@ def counts(ledger: Ledger, state: State | None) -> Counts:
     executions = dict(taken.executions)
     most: dict[Allocation, int | None] = {m: int(np.max(t, initial=0)) for m, t in taken.tallies.items()}
     if state is None:
-        sample = group_sampling.drawn(taken)
+        sample = group_sampling.drawn(taken) if ledger.places else None
         if sample is not None:
             for place in ledger.places:
                 _estimate(place, known, errors, taken, sample)

@@ -37,6 +37,9 @@ def times(inside: Progressions, periods: Mapping[Axis, int], conditions: Sequenc
     rank = len(weights)
     kept = [max(1, min(periods.get(axis, 1), len(indices))) for axis, indices in inside.box.items()]
     factors = [w.reshape([-1 if d == k else 1 for d in range(rank)]).astype(dtype) for k, w in enumerate(weights)]
+    if not conditions and kept == [len(w) for w in weights]:
+        budget.spend(rank)
+        return np.broadcast_to(math.prod(factors), kept)
     factors += [_holds(inside, grid, condition).astype(dtype) for condition in conditions]
     waiting = set(range(rank))
     while waiting:
@@ -70,6 +73,7 @@ def _holds(inside: Progressions, grid: Grid, condition: Expression) -> np.ndarra
 def _folded(array: np.ndarray, axis: int, period: int) -> np.ndarray:
     """An array whose entries along an axis that are multiples of a period apart are added up."""
     count = array.shape[axis]
-    padding = [(0, -count % period if d == axis else 0) for d in range(array.ndim)]
     shape = (*array.shape[:axis], -1, period, *array.shape[axis + 1 :])
-    return np.asarray(np.pad(array, padding).reshape(shape).sum(axis))
+    if missing := -count % period:
+        array = np.pad(array, [(0, missing if d == axis else 0) for d in range(array.ndim)])
+    return np.asarray(array.reshape(shape).sum(axis))
