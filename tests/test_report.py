@@ -1,7 +1,9 @@
 """The report: its text against golden ones, its plain data, and what changed from one to the next."""
 
+import copy
 import dataclasses
 import json
+import pickle
 from collections.abc import Mapping
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,12 +13,13 @@ import numpy as np
 import pytest
 
 import xeemu as xe
-from xeemu.cost import figures, flows, pictures
+from xeemu.cost import figures, flows, pictures, trials
 from xeemu.cost.latency import Waiting
 from xeemu.cost.report import Hint, Report
 from xeemu.cost.sites import AtomicTotals, GlobalTotals, LocalTotals, SiteReport
 from xeemu.cost.terms import Term
 from xeemu.devices import bankmap
+from xeemu.kernels import EXAMPLES
 
 FILE = "kernels/transpose.py"
 N = 65536
@@ -682,3 +685,22 @@ def test_a_site_that_only_one_report_has_is_in_the_diff():
     assert rows[0].split() == ["load", "tile", "2:", "requests", "-", "->", "65536", "transpose.py:22"]
     assert [row.split()[3] for row in rows] == ["requests", "passes", "ideal_passes", "degree", "bytes_used"]
     assert all(row.startswith("load tile 2: ") for row in rows)
+
+
+def test_hints_are_tried_when_they_are_asked_for(monkeypatch):
+    tried = []
+    gain = trials.Launch.gain
+    monkeypatch.setattr(trials.Launch, "gain", lambda launch, change: tried.append(change) or gain(launch, change))
+    example = EXAMPLES["matmul_naive"]
+    arguments = example.inputs(example.size)
+    report = xe.estimate(xe.kernel(example.kernel.function), example.nd_range(example.size))(*arguments)
+    assert report.time_s
+    assert not tried
+    copied = pickle.loads(pickle.dumps(report))
+    assert tried
+    assert copied == report == copy.deepcopy(report)
+    number = len(tried)
+    assert str(copied) == str(report)
+    assert copied.lever == report.lever is not None
+    assert len(tried) == number
+    assert dataclasses.replace(report, hints=()).hints == ()

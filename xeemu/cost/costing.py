@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import inspect
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -231,12 +231,18 @@ def _report(counted: Counted, state: Mapping[str, Any] | None) -> Report:
     )
 
 
-def _lines(kernel: Kernel) -> tuple[tuple[int, str], ...]:
-    """The kernel's lines with their numbers; none where they are not at hand."""
+def _lines(kernel: Kernel) -> Callable[[], tuple[tuple[int, str], ...]]:
+    """What gives the kernel's lines with their numbers, as they are now; none where they are not at hand."""
     if kernel.interface is not None:
-        return kernel.interface.lines
+        lines = kernel.interface.lines
+        return lambda: lines
     try:
-        lines, first = inspect.getsourcelines(kernel.function)
+        of_file, first = inspect.findsource(inspect.unwrap(kernel.function))
     except (OSError, TypeError):
-        return ()
-    return tuple((first + k, line.rstrip("\n")) for k, line in enumerate(lines))
+        return tuple
+    return functools.partial(_numbered, of_file, first)
+
+
+def _numbered(lines: Sequence[str], first: int) -> tuple[tuple[int, str], ...]:
+    """The lines of the function that begins with one of a file's; which is the last takes Python's tokens to tell."""
+    return tuple((first + k, line.rstrip("\n")) for k, line in enumerate(inspect.getblock(lines[first:]), 1))

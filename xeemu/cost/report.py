@@ -50,10 +50,36 @@ class Hint:
         return f"{self.kind}{where}: {self.text} {self.effect}"
 
 
+class _Later:
+    """A field of a frozen dataclass, `()` by default, that is given itself or as a function of nothing, which is called
+    when somebody asks for it first."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return ()
+        found = instance.__dict__[self._name]
+        if callable(found):
+            found = instance.__dict__[self._name] = found()
+        return found
+
+    def __set__(self, instance: Any, given: Any) -> None:
+        instance.__dict__[self._name] = given
+
+
+def _later() -> Any:
+    return _Later()
+
+
 @public.members
 @dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
 class Report:
     """What a launch costs on a modelled device. `str(report)` is the whole of it, in ASCII and 80 columns.
+
+    Hints are tried when they are first asked for, be it by `str`, `to_dict` or a copy: until then the report keeps what
+    the launch is made of.
 
     Attributes:
       kernel: name of the kernel's function.
@@ -106,7 +132,7 @@ class Report:
     slm_bytes: int
     version: str
     file: str
-    source: tuple[tuple[int, str], ...] = ()
+    source: tuple[tuple[int, str], ...] = _later()
     static: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     time_s: float | None
@@ -125,12 +151,15 @@ class Report:
     waits: tuple[Waiting, ...] = ()
     overstated: tuple[str, ...] = ()
     understated: tuple[str, ...] = ()
-    hints: tuple[Hint, ...] = ()
+    hints: tuple[Hint, ...] = _later()
     not_modelled: tuple[str, ...] = ()
     sampled_groups: int | None = None
     marks: Mapping[str, str] = dataclasses.field(default_factory=dict)
     between_s: tuple[float, float | None] | None = None
     perhaps_missing: tuple[str, ...] = ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     @property
     def lever(self) -> Hint | None:

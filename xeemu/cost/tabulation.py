@@ -1,8 +1,9 @@
 """Tabulation: a report from counts, with what follows from them: occupancy, time, hints."""
 
 import dataclasses
+import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from xeemu.cost.counting import Counts
 from xeemu.cost.execution import Executed
 from xeemu.cost.ledger import Ledger
 from xeemu.cost.registers import Registers
-from xeemu.cost.report import Report
+from xeemu.cost.report import Hint, Report
 from xeemu.cost.sites import GlobalTotals, LocalTotals, SiteReport
 from xeemu.cost.timing import UNTIMED, Timing
 from xeemu.cost.trials import Launch
@@ -41,7 +42,7 @@ def tabulate(
     counts: Counts,
     used: Registers,
     version: str,
-    lines: tuple[tuple[int, str], ...],
+    lines: Callable[[], tuple[tuple[int, str], ...]],
 ) -> Report:
     """The report of a launch.
 
@@ -51,15 +52,13 @@ def tabulate(
       counts: what was counted.
       used: its registers.
       version: of xeemu.
-      lines: lines of the kernel with their numbers.
+      lines: gives the lines of the kernel with their numbers.
     """
     taken, program = ledger.census, prepared.program
     launch = _launch(prepared, ledger, counts, used)
     time, done, geometry = launch.timing or UNTIMED, launch.executed, taken.geometry
     sites, between, perhaps_missing = _bounded(launch, counts, ledger.places)
     ordered = tuple(sorted(sites, key=lambda site: (site.file, site.line)))
-    interface = program.kernel.interface
-    evidence = _evidence(launch, ordered, used, program.kernel)
     return Report(
         kernel=program.kernel.name,
         device=taken.device.name,
@@ -70,7 +69,7 @@ def tabulate(
         slm_bytes=program.local_bytes,
         version=version,
         file=program.kernel.function.__code__.co_filename,
-        source=lines,
+        source=lines,  # type: ignore[arg-type]
         static={name: _static(value) for name, value in (*program.kernel.captured.items(), *program.static)},
         time_s=time.time_s,
         cycles=time.cycles,
@@ -90,7 +89,7 @@ def tabulate(
         waits=time.waits,
         overstated=time.overstated,
         understated=time.understated,
-        hints=hints.give(evidence, launch.gain, interface.combined if interface else ()),
+        hints=functools.partial(_hints, launch, ordered, used, program.kernel),  # type: ignore[arg-type]
         not_modelled=(*_NOT_MODELLED, *_warm(time, taken.device), *_missing(time)),
         sampled_groups=counts.sampled,
         marks=_marks(sites, done, taken.device),
@@ -109,6 +108,12 @@ def _launch(prepared: Prepared, ledger: Ledger, counts: Counts, used: Registers)
         executions=counts.executions,
         spill=registers.spill(used, prepared, counts, taken),
     )
+
+
+def _hints(launch: Launch, sites: tuple[SiteReport, ...], used: Registers, kernel: Kernel) -> tuple[Hint, ...]:
+    """The hints for a launch whose sites are told in this order."""
+    evidence, interface = _evidence(launch, sites, used, kernel), kernel.interface
+    return hints.give(evidence, launch.gain, interface.combined if interface else ())
 
 
 def _evidence(launch: Launch, sites: tuple[SiteReport, ...], used: Registers, kernel: Kernel) -> Evidence:
