@@ -44,8 +44,7 @@ def options_of(kernel, platform, nd_range=RANGE, x=X):
 
 
 def test_slices_are_loaded_by_wide_vectors_on_a_cpu():
-    known = compiling.takes({"xla_cpu_prefer_vector_width": 512})
-    assert options_of(doubled, "cpu") == ({"xla_cpu_prefer_vector_width": 512} if known else {})
+    assert options_of(doubled, "cpu") == {"xla_cpu_prefer_vector_width": 512}
     assert options_of(doubled, "gpu") == {}
 
 
@@ -59,9 +58,15 @@ def test_what_only_groups_at_the_ends_do_does_not_count():
     assert options_of(looked_up_at_the_ends, "cpu") == {}
 
 
-def test_options_that_jax_does_not_know_are_found_out():
-    assert not compiling.takes({"xla_no_such_option": 1})
-    assert compiling.takes({})
+def test_options_that_jax_does_not_know_are_left_out(monkeypatch):
+    little, single = compiling.effort(little=True), compiling.takes_single()
+    monkeypatch.setattr(compiling, "LITTLE", {"xla_no_such_option": 1, **compiling.LITTLE, "xla_nor_such": 0})
+    compiling._known.cache_clear()
+    try:
+        assert (compiling.effort(little=True), compiling.takes_single()) == (little, single)
+    finally:
+        monkeypatch.undo()
+        compiling._known.cache_clear()
 
 
 @pytest.mark.parametrize("devices", [None, 1])

@@ -40,10 +40,10 @@ def options_of(kernel, size, platform="cpu", **static):
     return compiling.effort(effort.is_short(ready.program, ready.cut.groups, target.of_platform(platform)))
 
 
-@pytest.mark.skipif(not compiling.takes_little(), reason="this XLA does not know all of the options")
+@pytest.mark.skipif(not compiling.effort(little=True), reason="this XLA knows none of the options")
 @pytest.mark.parametrize(("kernel", "static"), [(summed, {"times": 10}), (halved, {})])
 def test_little_for_what_runs_shortly_on_a_cpu(kernel, static):
-    assert options_of(kernel, 1024, **static) == compiling.LITTLE
+    assert options_of(kernel, 1024, **static) == compiling.effort(little=True) != {}
     assert options_of(kernel, 1024, "gpu", **static) == {}
 
 
@@ -55,11 +55,11 @@ def test_as_usual_for_what_takes_long(kernel, size, static):
     assert options_of(kernel, size, **static) == {}
 
 
-@pytest.mark.skipif(not compiling.takes_little(), reason="this XLA does not know all of the options")
+@pytest.mark.skipif(not compiling.effort(little=True), reason="this XLA knows none of the options")
 def test_little_for_what_is_carried_out_once():
     ready = prepared(summed, 2**16, times=2**6)
     assert not effort.is_short(ready.program, ready.cut.groups, ready.options.target)
-    assert ready.once.compiler_options == {**ready.compiler_options, **compiling.LITTLE}
+    assert ready.once.compiler_options == {**ready.compiler_options, **compiling.effort(little=True)}
     assert ready.once is ready.once
     longer = prepared(summed, 2**20, times=2**6)
     assert longer.once.compiler_options == longer.compiler_options
@@ -83,7 +83,7 @@ class Clock:
         return self.readings.pop(0)
 
 
-@pytest.mark.skipif(not compiling.takes_little(), reason="this XLA does not know all of the options")
+@pytest.mark.skipif(not compiling.effort(little=True), reason="this XLA knows none of the options")
 @pytest.mark.parametrize(("run_s", "expected"), [(1, [True, True, True]), (4, [True, True, False])])
 def test_all_for_what_has_run_for_longer_than_it_took_to_compile(monkeypatch, run_s, expected):
     asked, executable = [], executables.executable

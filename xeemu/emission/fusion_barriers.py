@@ -11,21 +11,26 @@ from jax import lax
 T = TypeVar("T")
 
 
-def opaque_zero(array: jax.Array, dtype: np.dtype) -> jax.Array:
-    """A zero that XLA cannot know before `array` is computed."""
+def opaque_true(array: jax.Array) -> jax.Array:
+    """A True that XLA cannot know before `array` is computed."""
     first = array.reshape(-1)[0]
     if jnp.issubdtype(first.dtype, jnp.floating):
         first = lax.bitcast_convert_type(first, np.dtype(f"u{first.dtype.itemsize}"))
     elif first.dtype.kind == "b":
         first = first.astype(np.uint8)
-    return jnp.where(first == first + first.dtype.type(1), dtype.type(1), dtype.type(0))
+    return first != first + first.dtype.type(1)
+
+
+def opaque_zero(array: jax.Array, dtype: np.dtype) -> jax.Array:
+    """A zero that XLA cannot know before `array` is computed."""
+    return jnp.where(opaque_true(array), dtype.type(0), dtype.type(1))
 
 
 def unaliased(array: jax.Array) -> jax.Array:
     """An array that XLA does not take for another one that it was made from, in another shape."""
     if not array.size:
         return array
-    return jnp.where(opaque_zero(array, np.dtype(np.int32)) == 0, array, jnp.zeros_like(array))
+    return jnp.where(opaque_true(array), array, jnp.zeros_like(array))
 
 
 def in_branch(step: Callable[[T], T], state: T) -> T:
@@ -37,8 +42,7 @@ def in_branch(step: Callable[[T], T], state: T) -> T:
     arrays = [array for array in jax.tree.leaves(state) if array.size]
     if not arrays:
         return step(state)
-    taken = opaque_zero(arrays[0], np.dtype(np.int32)) == 0
-    return lax.cond(taken, step, lambda state: state, state)
+    return lax.cond(opaque_true(arrays[0]), step, lambda state: state, state)
 
 
 def settled(array: jax.Array, source: jax.Array | None = None) -> jax.Array:
@@ -53,10 +57,9 @@ def settled(array: jax.Array, source: jax.Array | None = None) -> jax.Array:
     source = array if source is None else source
     if not array.size or not source.size:
         return array
-    first = opaque_zero(source, np.dtype(np.int32))
 
     def step(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        turn, array = state
-        return turn + np.int32(1), jnp.where(turn < 1, array, jnp.zeros_like(array))
+        goes_on, array = state
+        return jnp.zeros_like(goes_on), jnp.where(goes_on, array, jnp.zeros_like(array))
 
-    return lax.while_loop(lambda state: state[0] < 1, step, (first, array))[1]
+    return lax.while_loop(lambda state: state[0], step, (opaque_true(source), array))[1]
