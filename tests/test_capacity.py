@@ -364,3 +364,10 @@ def test_an_allocation_that_fails_all_the_same_is_a_refusal(error):
 
 def test_other_errors_are_left_to_the_caller():
     capacity.refuse_failed(ValueError("another"))
+
+
+def test_an_array_that_is_given_as_a_shape_and_cannot_fit_is_refused_before_it_is_made():
+    shape = jax.ShapeDtypeStruct((1 << 40,), np.int32)
+    for transformation in (xe.launch, xe.check, xe.profile):
+        with pytest.raises(xe.MemoryAllocationError, match=r"takes 4096\.00 GiB of memory, and .* on this machine"):
+            transformation(gather, RANGE)(X, shape)

@@ -581,6 +581,8 @@ kernel void racing(global int* a) { a[0] += 1; }
             (("k.cl:scal", "--global", "4"), r"has no kernel 'scal' \(did you mean 'scale'\?\)"),
             (("none.cl:scale", "--global", "4"), r"the file .*none\.cl is not there"),
             (("k.cl:scale",), r"write the sizes of scale, dimension 0 first, such as --global 4096"),
+            (("k.cl:scale", "--global", "4x0"), r"--global-size 4x0: sizes are numbers from 1"),
+            (("k.cl:scale", "--global", "-4"), r"--global-size -4: sizes are numbers from 1"),
             (("k.cl:scale", "--global", "4", "--size", "4"), r"has no --size"),
             (("k.cl:scale", "--global", "4", "--static", "N=3"), r"no static parameters; write -DN=3 in --options"),
             (

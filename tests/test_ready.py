@@ -98,3 +98,9 @@ def test_floats_on_which_no_address_depends_are_equal_calls():
         for name in TELLING:
             TELLING[name](scaled, ND_RANGE)(x, by)
     assert [cache.cache_info().misses for cache in (checking._checked, costing._census)] == looked_at
+
+
+def test_an_estimate_within_a_jit_knows_no_scalar_that_is_traced():
+    given = []
+    jax.jit(lambda by: given.append(xe.estimate(shifted, ND_RANGE)(X, X, by).to_dict()))(1)
+    assert given == [xe.estimate(shifted, ND_RANGE)(X, X, jax.ShapeDtypeStruct((), np.int32)).to_dict()]

@@ -151,18 +151,27 @@ def _of_source(path: str, name: str, size: Sequence[int] | None, options: Kernel
         raise UsageError(f"{kernel.name} is a kernel, which has no --size: write --global and --local")
     if options.static:
         raise UsageError(f"{kernel.name} has no static parameters; write -D{options.static[0]} in --options")
-    if options.global_size is None or min(options.global_size) < 1:
-        raise UsageError(f"write the sizes of {kernel.name}, dimension 0 first, such as --global 4096 --local 64")
-    nd_range = xe.NDRange.opencl(options.global_size, options.local_size)
+    missing = f"write the sizes of {kernel.name}, dimension 0 first, such as --global 4096 --local 64"
+    global_size = _global_size(options, missing)
+    nd_range = xe.NDRange.opencl(global_size, options.local_size)
     given = rules.arguments(loaded.parameters(kernel.name), options.arguments, options.shapes_only)
     return _bare(kernel, nd_range, given, {})
 
 
+def _global_size(options: KernelOptions, missing: str) -> Sequence[int]:
+    """The global size that the options tell; there is a message for where they tell none."""
+    if options.global_size is None:
+        raise UsageError(missing)
+    if min(options.global_size) < 1:
+        raise UsageError(f"--global-size {'x'.join(map(str, options.global_size))}: sizes are numbers from 1")
+    return options.global_size
+
+
 def _of_kernel(name: str, kernel: xe.Kernel, options: KernelOptions) -> Example:
     """A bare kernel with the launch that the options describe."""
-    if options.global_size is None or min(options.global_size) < 1:
-        raise UsageError(f"{name} is a kernel: write its sizes, from 1, such as --global-size 4096 --local-size 64")
-    nd_range = xe.NDRange(options.global_size, options.local_size)
+    missing = f"{name} is a kernel: write its sizes, such as --global-size 4096 --local-size 64"
+    global_size = _global_size(options, missing)
+    nd_range = xe.NDRange(global_size, options.local_size)
     written = (notation.argument(text, k, options.shapes_only) for k, text in enumerate(options.arguments))
     given = notation.once("--arg", written)
     _check_names(kernel, given)

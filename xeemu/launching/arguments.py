@@ -184,7 +184,7 @@ def scalars(given: Sequence[Any]) -> tuple[Hashable, ...]:
 
 
 def _scalar(x: Any) -> Hashable:
-    if getattr(x, "shape", ()) or isinstance(x, jax.ShapeDtypeStruct):
+    if getattr(x, "shape", ()) or isinstance(x, jax.ShapeDtypeStruct | jax.core.Tracer):
         return None
     value = np.asarray(x)
     return value.item() if value.dtype.kind in "biu" else None

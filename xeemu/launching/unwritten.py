@@ -1,5 +1,6 @@
 """Unwritten: arguments that are given as shapes, for which a launch makes arrays that nobody has written yet."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from xeemu.errors import KernelArgumentError
 from xeemu.language.kernel import Kernel
 from xeemu.language.memory import poison
 from xeemu.language.program import Program
+from xeemu.launching import capacity
 
 Names = tuple[str, ...]
 
@@ -24,6 +26,7 @@ def filled(kernel: Kernel, arguments: Sequence[Any]) -> tuple[Sequence[Any], Nam
 
     Raises:
       KernelArgumentError: a scalar, or an array that the kernel does not write, is given as a shape.
+      MemoryAllocationError: there is not enough memory for the arrays.
     """
     if jax.ShapeDtypeStruct not in map(type, arguments):
         return arguments, ()
@@ -38,6 +41,8 @@ def filled(kernel: Kernel, arguments: Sequence[Any]) -> tuple[Sequence[Any], Nam
     if kernel.interface is not None:
         _check(kernel, names, kernel.interface.written)
     traced = any(isinstance(x, jax.core.Tracer) for x in arguments)
+    if not traced:
+        _check_size(list(shaped.values()))
     made = {k: _array(shape, traced) for k, shape in shaped.items()}
     return [made.get(k, x) for k, x in enumerate(arguments)], names
 
@@ -59,6 +64,13 @@ def _check(kernel: Kernel, names: Names, written: Sequence[str | None]) -> None:
                 f"argument {name} of kernel {kernel.name} is a jax.ShapeDtypeStruct, but the kernel writes nothing to "
                 "it; a shape will do for a result alone: give an array"
             )
+
+
+def _check_size(shapes: Sequence[jax.ShapeDtypeStruct]) -> None:
+    """Checks that arrays of NumPy of some shapes fit this machine."""
+    size_bytes = sum(math.prod(shape.shape) * shape.dtype.itemsize for shape in shapes)
+    host = jax.local_devices(backend="cpu")[0]
+    capacity.check(capacity.Need(size_bytes, 0, 0), host, "Launch a part of the work at a time")
 
 
 def masks(arguments: Sequence[Any], names: Names, parameters: Sequence[str]) -> dict[str, np.ndarray]:
