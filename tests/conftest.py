@@ -25,7 +25,7 @@ _EFFORT = (
 )
 
 hypothesis.settings.register_profile("thorough", derandomize=True, deadline=None, print_blob=False, max_examples=50)
-hypothesis.settings.register_profile("default", hypothesis.settings.get_profile("thorough"), max_examples=33)
+hypothesis.settings.register_profile("default", hypothesis.settings.get_profile("thorough"), max_examples=25)
 
 
 @pytest.fixture(autouse=True, scope="session")

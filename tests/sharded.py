@@ -1,18 +1,17 @@
 """Launches over four host devices, each beside the same launch on one; run by test_sharding, which reads the outcomes.
 
-As a script it prints, as JSON, for each case whether the results are the bits of one device and divided, or the error.
-With `--process K --port P` it is process K of two with two devices each, and `--every N` has it take one case in N.
+As a script it takes names of cases, and prints as JSON for each whether the results are the bits of one device and
+divided, or the error. With `--process K --port P` it is process K of two with two devices each.
 """
 
 import argparse
-import itertools
 import json
 import os
 import sys
 
-os.environ["XLA_FLAGS"] = (
-    f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={2 if '--process' in sys.argv else 4}"
-)
+if __name__ == "__main__":
+    devices = 2 if "--process" in sys.argv else 4
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={devices}"
 
 import jax
 import jax.numpy as jnp
@@ -214,11 +213,44 @@ def outcome(mesh, gather, kernel, nd_range, arguments, static, memory_bytes):
     }
 
 
+def mesh_of_two_axes(_, gather):
+    square = jax.make_mesh((2, 2), ("a", "b"))
+    return outcome(square, gather, scale, xe.NDRange(N, 64), (X, zeros(N)), {}, 1 << 12)
+
+
+def inside_jit(mesh, _):
+    launch = xe.launch(scale, xe.NDRange(N, 64), mesh=mesh)
+    inside = jax.jit(lambda x: launch(x, jnp.zeros(N, np.int32)) + 1)(X)
+    return {"same": bool((np.asarray(inside) == 3 * X + 1).all()), "sliced": []}
+
+
+def beside_a_jit(mesh, _):
+    launch = xe.launch(scale, xe.NDRange(N, 64), mesh=mesh)
+    beside = jax.jit(lambda z: z + launch(X, jnp.zeros(N, np.int32)))(X)
+    return {"same": bool((np.asarray(beside) == 4 * X).all()), "sliced": []}
+
+
+def unproved_inside_jit(mesh, _):
+    try:
+        jax.jit(xe.launch(scatter, xe.NDRange(N, 64), mesh=mesh))(X, X, zeros(N))
+    except xe.Error as error:
+        return {"error": str(error)}
+    return {}
+
+
+OTHERS = {
+    "mesh of two axes": mesh_of_two_axes,
+    "inside jit": inside_jit,
+    "beside a jit": beside_a_jit,
+    "unproved inside jit": unproved_inside_jit,
+}
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--process", type=int)
     parser.add_argument("--port", type=int)
-    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("names", nargs="+")
     given = parser.parse_args()
     gather = np.asarray
     if given.process is not None:
@@ -227,20 +259,8 @@ def main():
         jax.distributed.initialize(f"localhost:{given.port}", 2, given.process)
         gather = lambda b: np.asarray(multihost_utils.process_allgather(b, tiled=True))  # noqa: E731
     mesh = jax.make_mesh((4,), ("groups",))
-    taken = itertools.islice(cases(), 0, None, given.every)
-    results = {name: outcome(mesh, gather, *case) for name, *case in taken}
-    square = jax.make_mesh((2, 2), ("a", "b"))
-    results["mesh of two axes"] = outcome(square, gather, scale, xe.NDRange(N, 64), (X, zeros(N)), {}, 1 << 12)
-    if given.process is None:
-        launch = xe.launch(scale, xe.NDRange(N, 64), mesh=mesh)
-        inside = jax.jit(lambda x: launch(x, jnp.zeros(N, np.int32)) + 1)(X)
-        results["inside jit"] = {"same": bool((np.asarray(inside) == 3 * X + 1).all()), "sliced": []}
-        beside = jax.jit(lambda z: z + launch(X, jnp.zeros(N, np.int32)))(X)
-        results["beside a jit"] = {"same": bool((np.asarray(beside) == 4 * X).all()), "sliced": []}
-        try:
-            jax.jit(xe.launch(scatter, xe.NDRange(N, 64), mesh=mesh))(X, X, zeros(N))
-        except xe.Error as error:
-            results["unproved inside jit"] = {"error": str(error)}
+    results = {name: outcome(mesh, gather, *case) for name, *case in cases() if name in given.names}
+    results |= {name: case(mesh, gather) for name, case in OTHERS.items() if name in given.names}
     print(json.dumps(results))
 
 

@@ -580,6 +580,7 @@ RANDOM = settings(derandomize=True, deadline=None, suppress_health_check=list(He
 PROGRAMS = st.one_of(programs.programs(), programs.programs(plain=True))
 
 
+@pytest.mark.thorough
 @settings(RANDOM, max_examples=examples.some(6))
 @given(PROGRAMS)
 def test_what_is_known_of_a_random_program_is_what_a_run_counts(program):
