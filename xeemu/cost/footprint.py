@@ -109,7 +109,7 @@ def _added(operations: tuple[Operation, ...], tree: AccessTree, groups: int, gra
     chosen = _middle(max(boxes, key=lambda box: _points(box, axes)), axes, groups)
     inside = [_of_groups(operation, chosen) for operation in operations]
     size, elements = operations[0].place.memory.dtype.itemsize, operations[0].place.memory.elements
-    ends = [end for each in inside if each.node.boxes for end in _ends(each, each.linear_index)]
+    ends = [end for operation in operations for end in _ends(operation, chosen)]
     low, high = min(low for low, _ in ends), max(high for _, high in ends)
     bytes_ = size * max(0, min(high, elements - 1) - max(low, 0) + 1)
     granules = _granules(inside, tree, granule_bytes)
@@ -164,8 +164,13 @@ def _in_the_middle(operation: Operation, groups: Sequence[Axis]) -> Operation:
 
 def _of_groups(operation: Operation, chosen: Mapping[Axis, tuple[int, int]]) -> Operation:
     """An operation as some work-groups execute it."""
-    parts = [{**box, **{axis: _within(box[axis], *chosen[axis]) for axis in chosen}} for box in operation.node.boxes]
+    parts = (_part(box, chosen) for box in operation.node.boxes)
     return operation.within([part for part in parts if _points(part, chosen)])
+
+
+def _part(box: Box, chosen: Mapping[Axis, tuple[int, int]]) -> Box:
+    """What some work-groups execute of a box."""
+    return {**box, **{axis: _within(box[axis], *chosen[axis]) for axis in chosen}}
 
 
 def _granules(operations: Sequence[Operation], tree: AccessTree, granule_bytes: int) -> int | None:
@@ -281,7 +286,7 @@ def _touched(operations: tuple[Operation, ...], tree: AccessTree) -> _Touched | 
         ]
     except TooLarge:
         return None
-    ends = [_ends(operation, index) for operation, index in zip(operations, indices, strict=True)]
+    ends = [_ends(operation) for operation in operations]
     low = min(low for each in ends for low, _ in each)
     high = min(max(high for each in ends for _, high in each), memory.elements - 1)
     size = memory.dtype.itemsize
@@ -337,12 +342,26 @@ def _firsts(numbers: np.ndarray) -> np.ndarray:
     return np.flatnonzero(differs)
 
 
-def _ends(operation: Operation, index: Expression) -> list[tuple[int, int]]:
-    """The least and greatest element of an access in each part of its boxes; the memory's where nothing repeats."""
+def _ends(operation: Operation, chosen: Mapping[Axis, tuple[int, int]] | None = None) -> list[tuple[int, int]]:
+    """The least and greatest element of an access in each part of its boxes, as all groups execute it or some; the
+    memory's where nothing repeats."""
+    index, groups = operation.linear_index, chosen or {}
+    parts = [_part(box, groups) for box in operation.node.boxes]
     try:
-        return periodicity.divided(operation.node.boxes, functools.partial(_extremes, index))
+        try:
+            whole = zip(_progressions(operation), parts, strict=True)
+            return [inside.extremes(index, part) for inside, part in whole if _points(part, groups)]
+        except Split:
+            there = [part for part in parts if _points(part, groups)]
+            return periodicity.divided(there, functools.partial(_extremes, index))
     except TooLarge:
         return [(0, operation.place.memory.elements - 1)]
+
+
+@functools.lru_cache(maxsize=_MOST_KEPT)
+def _progressions(operation: Operation) -> Sequence[Progressions]:
+    """How values change in each box of an access; all groups are asked for, and then some of them."""
+    return [Progressions(box) for box in operation.node.boxes]
 
 
 def _passes(box: Box, index: Expression, groups: Sequence[Axis]) -> int:

@@ -106,15 +106,19 @@ class Progressions:
         """The value of a bool scalar, or None if it changes from point to point."""
         return None if self.of(condition) else bool(self.first(condition))
 
-    def extremes(self, expression: Expression) -> tuple[int, int]:
-        """The least and greatest element of a known expression in the box."""
+    def extremes(self, expression: Expression, part: Box | None = None) -> tuple[int, int]:
+        """The least and greatest element of a known expression in the box, or in a part of it."""
         steps = self.of(expression)
         if any(step.period > 1 for step in steps.values()):
+            if part is not None:
+                return Progressions(part, self.few).extremes(expression)
             values = self._ends(steps).of(expression)
             return (int(values.min()), int(values.max()))
-        first = self.first(expression)
-        reach = [np.asarray(step.delta) * (self._extent(axis) - 1) for axis, step in steps.items()]
-        least, most = (first + sum(pick(each, 0) for each in reach) for pick in (np.minimum, np.maximum))
+        least = most = self.first(expression)
+        for axis, step in steps.items():
+            indices = self.box[axis] if part is None else part[axis]
+            ends = [np.asarray(step.delta) * self.box[axis].index(end) for end in (indices[0], indices[-1])]
+            least, most = least + np.minimum(*ends), most + np.maximum(*ends)
         return (int(least.min()), int(most.max()))
 
     def representatives(self, periods: Mapping[Axis, int]) -> tuple[Grid, list[np.ndarray]]:
