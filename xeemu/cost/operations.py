@@ -55,14 +55,16 @@ def is_counted(op: Op) -> bool:
 
 def branches(op: Op, device: Device) -> bool:
     """True if a compiler puts a branch into what it makes of an operation."""
-    of_floats = bool(op.results) and jnp.issubdtype(op.results[0].dtype, jnp.floating)
-    return of_floats and _function(op) in (device.branching_functions or ())
+    is_function = _function(op) in (device.branching_functions or ()) and bool(op.results)
+    return is_function and bool(jnp.issubdtype(op.results[0].dtype, jnp.floating))
 
 
 def in_turn(op: Op, found: Mapping[str, float], device: Device) -> Mapping[str, float]:
     """Those of an operation's instructions that wait for one another."""
+    if not {"special", "f32"} <= found.keys():
+        return found
     number, waiting = _of_function(op, device)
-    if not {"special", "f32"} <= found.keys() or number == waiting:
+    if number == waiting:
         return found
     return {**found, "f32": found["f32"] * (waiting - 1) / (number - 1)}
 
