@@ -213,6 +213,7 @@ def _passes(addresses: np.ndarray, active: np.ndarray, site: SiteReport, device:
     return int(sum(each.passes.sum() for each in served))
 
 
+@functools.lru_cache(maxsize=8)
 def _shown(drawn: BankMap) -> tuple[np.ndarray, np.ndarray]:
     """`[Q, S]` addresses of an execution, 0 for lanes that take no part, and which do."""
     active = np.array([[a is not None for a in row] for row in drawn.addresses])
