@@ -83,6 +83,7 @@ def by_numpy(data, rows, columns, blank):
     return wide[reach + rows : reach + rows + n, reach + columns : reach + columns + m]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("memory_bytes", BRANCHES)
 @pytest.mark.parametrize(("rows", "columns"), [(0, 0), (1, 0), (0, -1), (-2, 3), (-40, 0), (3, 60)])
 def test_what_is_out_of_bounds_reads_as_poison(rows, columns, memory_bytes):
@@ -120,6 +121,7 @@ def tile_by_tile(wg, a, out):
     return out.at[i, y].set(total, where=i < n)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("memory_bytes", BRANCHES)
 @pytest.mark.parametrize(("n", "depth"), [(16, 16), (13, 10), (1, 1), (3, 33), (18, 5)])
 def test_tiles_of_a_matrix_of_any_size(n, depth, memory_bytes):

@@ -90,6 +90,7 @@ def test_two_fields_of_any_integer(dtype, uniform):
     assert check(split, np.concatenate([values, values[:N]]), 1, uniform=uniform).any()
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 6, 7])
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32"])
 def test_lanes_beyond_the_field_are_compared_as_written(dtype, count):
@@ -132,6 +133,7 @@ def test_what_negative_values_are_compared_with():
     assert check(compare, values_of("int32"), 1)[:, :2].any()
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("dtype", ["int8", "int64", "uint8", "uint64"])
 @pytest.mark.parametrize("shift", [lax.shift_right_logical, lax.shift_right_arithmetic])
 @pytest.mark.parametrize("above", ["nothing", "signs"])
@@ -268,6 +270,7 @@ FIELDS = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("dtype", ["uint16", "uint64"])
 @pytest.mark.parametrize("compare", FIELDS, ids=lambda compare: compare.__name__)
 def test_fields_as_they_are_written(compare, dtype):

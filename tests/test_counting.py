@@ -228,6 +228,7 @@ def counted(wg, table, memory, *, index):
     return memory.at[i].set(tile[i])
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough
 @pytest.mark.parametrize("device", ["max1550", "h200"])
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "float64"])
@@ -385,6 +386,7 @@ SIZES = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("name", "device"),
     [

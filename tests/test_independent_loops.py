@@ -90,6 +90,7 @@ def test_every_space_and_operation(space, how):
     assert found == [] or (space, how) == ("local", "store")  # which is streamed
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("move", [1, -1])
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("length", [0, 4, 13, *longer([1], [3], [64], [257])])
@@ -98,6 +99,7 @@ def test_private_memory(move, masked, length):
     assert found == [] or length < 4
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("move", "apart", "spare"),
     [(ITEMS, 1, 0), (-ITEMS, 1, 3), (1, 0, 2), *longer((-1, 0, 0), (40, 1, 0), (1, 40, 0), (8, 2, 1), (7, 1, 0))],

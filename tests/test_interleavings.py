@@ -287,6 +287,7 @@ def _random(chance: random.Random, registers: Iterator[str], loaded: list[str], 
     return statement
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("first", range(0, 400, 25))
 def test_random_litmus_tests(first):
     """The same verdict and the same pairs, where every outcome of the model is one of an interleaving."""

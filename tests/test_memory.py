@@ -202,6 +202,7 @@ def test_a_python_int_index_out_of_bounds_gives_poison(start):
     assert_same(run(access, x, np.zeros(SIZE, np.int64)), np.full(SIZE, poison("int64")))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("space", ["global", "local", "private"])
 @pytest.mark.parametrize("row", [-1, 0, 2, 3])
 @pytest.mark.parametrize("column", [-1, 4, 5])
@@ -253,6 +254,7 @@ def test_a_memory_without_elements_is_all_out_of_bounds():
 # --- Masks ---
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("mask", ["static", "data", "group", "all", "none", "scalar"])
 @pytest.mark.parametrize("index", ["lane", "data", "uniform", "group"])
 def test_masked_work_items_take_no_part(mask, index):
@@ -566,6 +568,7 @@ def test_compare_exchange_loop_adds_like_an_atomic_add():
     np.testing.assert_array_equal(run(update, np.zeros(1, np.int32), x), [x.sum()])
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("order", ["relaxed", "acquire", "release", "acq_rel", "seq_cst"])
 @pytest.mark.parametrize("scope", ["sub_group", "work_group", "device", "system"])
 def test_read_modify_writes_take_every_order_and_scope(order, scope):

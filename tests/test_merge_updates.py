@@ -144,6 +144,7 @@ def in_rows_of_numpy(x, out, groups, steps, op, masked=False, local=False, branc
     return out
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("steps", "groups", "static"),
     [

@@ -59,6 +59,7 @@ SAMPLERS = [
 ]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("sampler", SAMPLERS, ids=str)
 def test_every_way_of_sampling(sampler):
     random = np.random.default_rng(0)

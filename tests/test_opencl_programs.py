@@ -23,7 +23,7 @@ def agree(text, seed=3):
 
 
 class TestPrograms:
-    @pytest.mark.every(4)
+    @pytest.mark.every(5)
     @pytest.mark.optimized
     @pytest.mark.parametrize("seed", [*map(long_if_odd, range(24)), *SEEDS[24:]])
     def test_give_what_the_machine_gives(self, seed):

@@ -116,6 +116,7 @@ def test_every_operation_and_dtype(dtype):
         assert not emitted(every_operation, xe.NDRange(1, 1), (x, out))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("how", ["value", "global", "local", "private"])
 @pytest.mark.parametrize(
     ("groups", "items", "length"),
@@ -229,6 +230,7 @@ def conditional(wg, x, out, *, length, how):
     return out.at[i].set(lax.fori_loop(0, length, choose, x[i]))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("how", ["store", "where", "load"])
 @pytest.mark.parametrize("length", [40, 1000])
 @pytest.mark.parametrize("items", [1, 3])
@@ -255,6 +257,7 @@ def leaving(wg, x, out, *, start, move, length, gathered):
     return out.at[i].set(lax.fori_loop(0, length, turn, i * 0))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("start", "move", "length", "gathered"),
     [

@@ -367,6 +367,7 @@ def tiled_reference():
     return schedules.as_bytes([x, totals.ravel() + 10 * totals[:, np.arange(WIDTH) ^ 1].ravel()])
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("barriers", ALL_BARRIERS, ids=str)
 def test_results_differ_where_a_barrier_that_is_needed_is_not_there(barriers):
     outcomes = schedules.outcomes(tiled_item, TILED, tiled_arguments(), barriers=barriers)
@@ -377,6 +378,7 @@ def test_results_differ_where_a_barrier_that_is_needed_is_not_there(barriers):
         assert schedules.as_bytes([x, y]) == tiled_reference()
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("barriers", ALL_BARRIERS, ids=str)
 def test_check_has_an_error_exactly_where_results_differ(barriers):
     outcomes = schedules.outcomes(tiled_item, TILED, tiled_arguments(), barriers=barriers)

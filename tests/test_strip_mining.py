@@ -222,6 +222,7 @@ NARROW = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", NARROW)
 def test_an_index_that_wraps_or_rounds_does_not_move_steadily(name):
