@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from xeemu.frontends import printed_numbers
 from xeemu.frontends.tree import SourceLocation
 from xeemu.frontends.types import Scalar
 
@@ -81,15 +82,11 @@ def _converted(match: re.Match[str], waiting: Iterator[Argument], words: Iterato
 
 def _number(match: re.Match[str], of: Scalar, number: Any) -> str:
     kind = match["kind"]
-    if kind in "aA":
-        return float(number).hex() if kind == "a" else float(number).hex().upper()
-    if kind in "fFeEgG":
-        number = float(number)
-    elif kind == "c":
+    if kind == "c":
         return f"%{match['flags']}{match['width']}c" % (int(number) & 0xFF)
-    else:
-        number, kind = _integer(int(number), kind, match["length"], max(of.size, 4)), "d" if kind in "iu" else kind
-    return f"%{match['flags']}{match['width']}{match['precision']}{kind}" % number
+    value = float(number) if kind in "fFeEgGaA" else _integer(int(number), kind, match["length"], max(of.size, 4))
+    precision = int(match["precision"][1:] or 0) if match["precision"] else None
+    return printed_numbers.number(value, kind, match["flags"], int(match["width"] or 0), precision)
 
 
 def _integer(number: int, kind: str, length: str | None, size: int) -> int:

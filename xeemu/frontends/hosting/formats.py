@@ -1,11 +1,11 @@
 """Formats: `printf` on the host, and numbers as its streams print them."""
 
 import dataclasses
-import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from xeemu.frontends import printed_numbers
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.types import Scalar, Type
 
@@ -46,11 +46,9 @@ def _one(match: re.Match[str], waiting: Iterator[tuple[Any, Type]], reader: Read
     if "." in match[0] and precision is None:
         precision = "0"
     given = "" if precision is None or precision.startswith("-") else f".{precision}"
-    head = f"%{flags}{width or ''}{given}"
-    if kind in "diouxX":
-        return f"{head}{'d' if kind in 'iu' else kind}" % _whole(int(value), kind, length or "", of)
-    if kind in "fFeEgGaA":
-        return _real(float(value), kind, flags, width or "", given)
+    if kind in "diouxXfFeEgGaA":
+        number = _whole(int(value), kind, length or "", of) if kind in "diouxX" else float(value)
+        return printed_numbers.number(number, kind, *_room(flags, width), int(given[1:]) if given else None)
     plain = f"%{flags.replace('0', '')}{width or ''}"
     if kind == "s":
         return f"{plain}{given}s" % ("(null)" if value[0] is None and not value[1] else reader.text(value))
@@ -71,18 +69,10 @@ def _whole(x: int, kind: str, length: str, of: Type | None) -> int:
     return x - (1 << bits) if kind in "di" and x >> (bits - 1) else x
 
 
-def _real(x: float, kind: str, flags: str, width: str, precision: str) -> str:
-    if not math.isfinite(x):
-        text = _sign(x, flags) + ("nan" if math.isnan(x) else "inf")
-        return f"%{'-' if '-' in flags else ''}{width}s" % (text.upper() if kind.isupper() else text)
-    if kind in "aA":
-        text = _sign(x, flags) + re.sub(r"\.?0*p", "p", abs(x).hex())
-        return f"%{'-' if '-' in flags else ''}{width}s" % (text.upper() if kind == "A" else text)
-    return f"%{flags}{width}{precision}{kind}" % x
-
-
-def _sign(x: float, flags: str) -> str:
-    return "-" if math.copysign(1, x) < 0 else "+" if "+" in flags else " " if " " in flags else ""
+def _room(flags: str, width: str | None) -> tuple[str, int]:
+    """The flags and the width of a conversion; a negative one is to the left."""
+    number = int(width or 0)
+    return (flags, number) if number >= 0 else (f"{flags}-", -number)
 
 
 def streamed(x: float, digits: int, flags: int) -> str:
@@ -91,4 +81,5 @@ def streamed(x: float, digits: int, flags: int) -> str:
     kind = {0: "g", FIXED: "f", SCIENTIFIC: "e"}.get(style, "a")
     kind = kind.upper() if flags & UPPERCASE else kind
     marks = ("+" if flags & SHOWPOS else "") + ("#" if flags & SHOWPOINT else "")
-    return _real(x, kind, marks, "", f".{digits}")
+    # Hexadecimal digits are all there, whatever the precision.
+    return printed_numbers.number(x, kind, marks, 0, None if kind in "aA" else digits)
