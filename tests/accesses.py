@@ -1,18 +1,25 @@
 """Programs that access memories at places that are written in many ways, and what each execution touches, by NumPy.
 
 An expression has two texts: the kernel's, in which a value is spelled in one of several ways (see `wordings`), and the
-plain one, of NumPy arrays of all elements of an access; both are evaluated by Python.
+plain one, of NumPy arrays of all elements of an access; both are evaluated by Python. Places of one plain text are the
+same for a compiler, however the kernel spells them. `registers` says which loads it leaves out.
 
 Axis legend: L work-items of a work-group, P private elements of a work-item.
 """
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from registers import Literals, Registers, literal
 
 Names = Mapping[str, Any]
+
+
+def datum(index: Any) -> Any:
+    """What data that decide hold at an index: 0 to 3."""
+    return index * 7 % 4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,20 +30,25 @@ class Value:
       kernel: its text in the kernel.
       plain: its text for NumPy.
       low, high: bounds of an integer.
+      reworded: another text for NumPy, by which a kernel of C spells it; the plain one if there is none.
+      parts: of a condition the texts of those of which all must hold, if it consists of several.
     """
 
     kernel: str
     plain: str
     low: int = 0
     high: int = 1
+    reworded: str = ""
+    parts: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
 class Access:
-    """A memory operation on a memory of its own.
+    """A memory operation.
 
     Attributes:
-      memory: the memory's name.
+      label: names it.
+      memory: the memory's name; others access it only at the same place, but for constants.
       space: `global`, `local` or `private`.
       dtype: of its elements.
       shape: of the memory.
@@ -44,8 +56,12 @@ class Access:
       index: a value for each dimension.
       mask: which elements take part; None for all.
       private: P.
+      offset: the constant that the last component ends with, where others access the memory.
+      volatile: it is carried out each time, and leaves nothing in registers.
+      result: the name of what it loads; without one it goes into a sum of all loads.
     """
 
+    label: str
     memory: str
     space: str
     dtype: str
@@ -54,6 +70,9 @@ class Access:
     index: tuple[Value, ...]
     mask: Value | None
     private: int
+    offset: int = 0
+    volatile: bool = False
+    result: str = ""
 
     @property
     def kind(self) -> str:
@@ -70,6 +89,7 @@ class Loop:
       how: `fori`, `while`, `doubling`, `unrolled`, or `items`, whose bounds each work-item has for itself.
       low, high: its bounds, the end excluded; a doubling one goes 1, 2, 4 ... below `high`.
       body: what is done.
+      bound: a load that gives `high`, so that data decide it.
     """
 
     counter: str
@@ -77,6 +97,14 @@ class Loop:
     low: Value
     high: Value
     body: "tuple[Statement, ...]"
+    bound: Access | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Barrier:
+    """A work-group barrier for a memory."""
+
+    memory: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,7 +117,7 @@ class Branch:
     otherwise: "tuple[Statement, ...]"
 
 
-Statement = Access | Loop | Branch
+Statement = Access | Loop | Branch | Barrier
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,6 +130,7 @@ class Program:
       ragged: it is launched over a plain range, whose last work-groups are not full; it has no local memory then.
       sub_group_size: that it requires.
       body: what it does.
+      is_opencl: it is written in OpenCL C, where a barrier is one for all memories.
     """
 
     seed: int
@@ -110,10 +139,20 @@ class Program:
     ragged: bool
     sub_group_size: int
     body: tuple[Statement, ...]
+    is_opencl: bool = False
+
+    @property
+    def memories(self) -> dict[str, Access]:
+        """An access of each memory."""
+        return {a.memory: a for a in self.accesses}
 
     @property
     def accesses(self) -> list[Access]:
         return list(_accesses(self.body))
+
+    @property
+    def loops(self) -> list[Loop]:
+        return list(_loops(self.body))
 
     @property
     def groups(self) -> tuple[int, ...]:
@@ -125,9 +164,27 @@ def _accesses(body: tuple[Statement, ...]) -> Iterator[Access]:
     for statement in body:
         if isinstance(statement, Access):
             yield statement
-        else:
-            inner = statement.body if isinstance(statement, Loop) else statement.then + statement.otherwise
-            yield from _accesses(inner)
+        elif isinstance(statement, Loop):
+            yield from () if statement.bound is None else (statement.bound,)
+            yield from _accesses(statement.body)
+        elif isinstance(statement, Branch):
+            yield from _accesses(statement.then + statement.otherwise)
+
+
+def _loops(body: tuple[Statement, ...]) -> Iterator[Loop]:
+    for statement in body:
+        if isinstance(statement, Loop):
+            yield statement
+            yield from _loops(statement.body)
+        elif isinstance(statement, Branch):
+            yield from _loops(statement.then + statement.otherwise)
+
+
+def changed(body: tuple[Statement, ...]) -> set[str]:
+    """The memories that statements store to, or for which they have a barrier."""
+    own = {s.memory for s in body if isinstance(s, Barrier)}
+    inner = (s.body if isinstance(s, Loop) else s.then + s.otherwise for s in body if isinstance(s, Loop | Branch))
+    return own.union({a.memory for a in _accesses(body) if a.op != "load"}, *map(changed, inner))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -141,6 +198,9 @@ class Execution:
       alike: it is at a place that no id of a work-item is in, and all work-items carry it out.
       uniform: its index is one number for all work-items.
       copy: the counters of the unrolled loops around it, each of whose iterations has an instruction of its own.
+      group: the work-group.
+      literals: the conditions that those which take part meet.
+      carried_out: it is, and does not load what is in registers.
     """
 
     element: np.ndarray
@@ -149,24 +209,74 @@ class Execution:
     alike: bool
     uniform: bool
     copy: tuple[int, ...]
+    group: int
+    literals: Literals
+    carried_out: bool
 
 
 Found = dict[str, list[Execution]]
 
 
+class _State(NamedTuple):
+    """Where a work-group is in its program.
+
+    Attributes:
+      names: the values of names.
+      active: bool `[L]` which work-items are.
+      divergent: they need not be all.
+      literals: the conditions that those which are active meet.
+      counters: of the loops around, by name, so that they can be compared.
+      begun: the counters of loops that leave in registers what they have loaded.
+    """
+
+    names: Names
+    active: np.ndarray
+    divergent: bool
+    literals: Literals
+    counters: Mapping[str, int]
+    begun: frozenset[str]
+
+
 def executions(program: Program) -> Found:
-    """What each execution of an access touches, by the access's memory."""
-    found: Found = {access.memory: [] for access in program.accesses}
+    """What each execution of an access touches, by the access's label."""
+    known = frozenset(loop.counter for loop in program.loops if loop.how != "items" and loop.bound is None)
+    return _executed(program, known - _executed(program, known)[1])[0]
+
+
+def doubtful(program: Program, found: Found) -> set[str]:
+    """The accesses of which it is not said which are left out: by loops that begin, though no constants say so."""
+    known = frozenset(loop.counter for loop in program.loops if loop.how != "items" and loop.low.high < loop.high.low)
+    others = _executed(program, known)[0]
+    return {
+        label
+        for label, made in found.items()
+        if [e.carried_out for e in made] != [e.carried_out for e in others[label]]
+    }
+
+
+def _executed(program: Program, begun: frozenset[str]) -> tuple[Found, set[str]]:
+    """The executions, if such loops always begin, and those that do not."""
+    found: Found = {access.label: [] for access in program.accesses}
+    empty = set[str]()
     for group in np.ndindex(*program.groups):
         names, present = _names(program, group)
-        _run(program.body, names, present, False, found)
-    return found
+        registers = Registers(changed(program.body) if program.is_opencl else set())
+        _run(program.body, _State(names, present, False, frozenset(), {}, begun), registers, found)
+        empty |= registers.empty
+    return found, empty
 
 
 def _names(program: Program, group: tuple[int, ...]) -> tuple[Names, np.ndarray]:
     """What the ids of a group are, integers and `[L, 1]`, and which of its work-items exist, `[L]`."""
     ids = np.indices(program.local_size).reshape(len(program.local_size), -1)
-    names: dict[str, Any] = {"np": np, "unrolled": (), "group_linear": int(np.ravel_multi_index(group, program.groups))}
+    linear_group = int(np.ravel_multi_index(group, program.groups))
+    names: dict[str, Any] = {
+        "np": np,
+        "is_opencl": program.is_opencl,
+        "datum": datum,
+        "unrolled": (),
+        "group_linear": linear_group,
+    }
     present = np.ones(ids.shape[1], bool)
     linear = np.zeros(ids.shape[1], np.int64)
     for d, local in enumerate(ids):
@@ -178,57 +288,104 @@ def _names(program: Program, group: tuple[int, ...]) -> tuple[Names, np.ndarray]
     return names | {"local_linear": items[:, None], "global_linear": linear[:, None]}, present
 
 
-def _run(body: tuple[Statement, ...], names: Names, active: np.ndarray, divergent: bool, found: Found) -> None:
-    """Executes statements by the work-items `[L]` that are active."""
+def _run(body: tuple[Statement, ...], state: _State, registers: Registers, found: Found) -> None:
+    """Executes statements by the work-items that are active."""
     for statement in body:
         if isinstance(statement, Access):
-            found[statement.memory].append(_execution(statement, names, active, divergent))
+            found[statement.label].append(_execution(statement, state, registers))
+        elif isinstance(statement, Barrier):
+            registers.meet(statement.memory)
         elif isinstance(statement, Branch):
-            taken = np.broadcast_to(_evaluated(statement.condition, names), (len(active), 1))[:, 0].astype(bool)
-            for inner, mask in ((statement.then, active & taken), (statement.otherwise, active & ~taken)):
-                if mask.any() or (statement.items and active.any()):
-                    _run(inner, names, mask, divergent or statement.items, found)
+            _choose(statement, state, registers, found)
         else:
-            _repeat(statement, names, active, divergent, found)
+            if statement.bound is not None:
+                found[statement.bound.label].append(_execution(statement.bound, state, registers))
+            before = registers.copy()
+            if not _repeat(statement, state, registers, found):
+                registers.empty.add(statement.counter)
+            if statement.counter not in state.begun:
+                registers.leave(before, changed(statement.body))
 
 
-def _repeat(loop: Loop, names: Names, active: np.ndarray, divergent: bool, found: Found) -> None:
-    low, high = _evaluated(loop.low, names), _evaluated(loop.high, names)
+def _choose(branch: Branch, state: _State, registers: Registers, found: Found) -> None:
+    taken = np.broadcast_to(_evaluated(branch.condition, state.names), (len(state.active), 1))[:, 0].astype(bool)
+    before, text = registers.copy(), branch.condition.plain
+    for inner, mask, condition in (
+        (branch.then, state.active & taken, text),
+        (branch.otherwise, state.active & ~taken, f"not {text}"),
+    ):
+        if mask.any() or (branch.items and state.active.any()):
+            literals = state.literals | {literal(condition, state.counters)}
+            divergent = state.divergent or branch.items
+            _run(inner, state._replace(active=mask, divergent=divergent, literals=literals), registers, found)
+        if not branch.items:
+            registers.leave(before, changed(branch.then + branch.otherwise))
+
+
+def _repeat(loop: Loop, state: _State, registers: Registers, found: Found) -> int:
+    """Executes a loop; gives how many iterations it has."""
+    low, high = _evaluated(loop.low, state.names), _evaluated(loop.high, state.names)
+
+    def iterate(counter: Any, number: int, state: _State) -> None:
+        counters = {**state.counters, loop.counter: number}
+        inner = state._replace(names={**state.names, loop.counter: counter}, counters=counters)
+        _run(loop.body, inner, registers, found)
+        if loop.how != "unrolled":
+            registers.forget(loop.counter)
+
     if loop.how == "items":
-        turn, ends = 0, np.broadcast_to(high, (len(active), 1))
-        while (mask := active & (low + turn < ends)[:, 0]).any():
-            _run(loop.body, {**names, loop.counter: low + turn}, mask, True, found)
+        turn, ends = 0, np.broadcast_to(high, (len(state.active), 1))
+        # Who is in an iteration was in all before it.
+        inside = state._replace(divergent=True, literals=state.literals | {literal(f"in {loop.counter}", {})})
+        while (mask := state.active & (low + turn < ends)[:, 0]).any():
+            iterate(low + turn, turn, inside._replace(active=mask))
             turn += 1
-        return
+        return turn
     counter = int(low)
     while counter < int(high):
-        inner = {**names, loop.counter: counter}
+        names = {**state.names}
         if loop.how == "unrolled":
-            inner["unrolled"] = (*names["unrolled"], counter)
-        _run(loop.body, inner, active, divergent, found)
+            names["unrolled"] = (*names["unrolled"], counter)
+        iterate(counter, counter, state._replace(names=names))
         counter = counter * 2 if loop.how == "doubling" else counter + 1
+    return counter - int(low)
 
 
-def _execution(access: Access, names: Names, active: np.ndarray, divergent: bool) -> Execution:
-    shape = (len(active), access.private)
-    names = {**names, "own": np.arange(access.private)[None]}
+def _execution(access: Access, state: _State, registers: Registers) -> Execution:
+    shape = (len(state.active), access.private)
+    names = {**state.names, "own": np.arange(access.private)[None]}
     element, inside = np.zeros(shape, np.int64), np.ones(shape, bool)
     components = [_evaluated(value, names) for value in access.index]
     for component, size in zip(components, access.shape, strict=True):
         element = element * size + component
         inside &= (component >= 0) & (component < size)
+    literals = state.literals
     if access.mask is not None:
         inside &= np.broadcast_to(_evaluated(access.mask, names), shape)
-    uniform = not any(map(np.ndim, components))
-    scalar = uniform and not divergent and access.mask is None
+        literals |= {literal(text, state.counters) for text in access.mask.parts or (access.mask.plain,)}
+    # A vector of C has one index, while private elements of Python have one each.
+    vector = state.names["is_opencl"] and access.private > 1
+    uniform = not any(map(np.ndim, components)) or (vector and all(np.size(c) == access.private for c in components))
+    scalar = uniform and not state.divergent and access.mask is None
     return Execution(
         element,
-        inside & active[:, None],
+        inside & state.active[:, None],
         scalar and access.op == "load" and access.space != "private",
-        not divergent and all(np.ndim(component) < 2 or len(component) == 1 for component in components),
+        not state.divergent and all(np.ndim(component) < 2 or len(component) == 1 for component in components),
         uniform,
-        names["unrolled"],
+        state.names["unrolled"],
+        state.names["group_linear"],
+        literals,
+        registers.access(access.op, _place(access, state), element, literals, access.volatile),
     )
+
+
+def _place(access: Access, state: _State) -> tuple[str, tuple[Any, ...], int]:
+    """The memory, what stands before the constant of a place, and that constant."""
+    *outer, last = (value.plain for value in access.index)
+    base = last.removesuffix(f" + {access.offset})")
+    texts = tuple(literal(text, state.counters) for text in (*outer, base))
+    return access.memory, (texts, access.private), access.offset
 
 
 def _evaluated(value: Value, names: Names) -> Any:

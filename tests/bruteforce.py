@@ -4,22 +4,26 @@ Of the documented machine alone: requests of `request_lanes` lanes; 16 banks of 
 word share a pass and all others take turns; lines that are moved whole, and sectors where a device has them. Private
 elements that lie side by side in all executions are vectors of up to 16 bytes, but of atomic operations. Where all
 work-items load the same words, of a place that no work-item's id is in, a sub-group loads them, a lane each. What
-lanes put into one word by an atomic operation a lane of each sub-group does for all where compilers reduce it.
+lanes put into one word by an atomic operation a lane of each sub-group does for all where compilers reduce it. Loads of
+what is in registers are left out (`registers`), and so are private arrays of which all elements are known.
 
 Axis legend: L work-items of a work-group, P private elements, I instructions of sub-groups, S their lanes.
 """
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-from accesses import Access, Execution, Program, executions
+from accesses import Access, Execution, Loop, Program, doubtful, executions
 
 import xeemu as xe
 from xeemu.cost.sites import SiteReport
 
 _TOGETHER = 64
 _WIDEST_BYTES = 16
+_NAMES = re.compile(r"\b(?:lid\d|gid\d|group\d|k\d+|own|local_linear|global_linear|group_linear)\b")
+"""Names of ids and counters in plain texts."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -42,11 +46,14 @@ def figures(program: Program, access: Access, executions: Sequence[Execution], d
     names = ["requests", "lanes", "bytes_used"]
     names += ["passes", "ideal_passes"] if access.space == "local" else ["lines", "sectors"]
     total = dict.fromkeys(names, 0)
+    if _is_in_registers(program, access):
+        return total
     for copy in {e.copy: None for e in executions}:
         own = [e for e in executions if e.copy == copy]
         width = vector_width(access, own, _shared_words(access, own, device))
-        for first in range(0, len(own), _TOGETHER):
-            part = own[first : first + _TOGETHER]
+        carried_out = [e for e in own if e.carried_out]
+        for first in range(0, len(carried_out), _TOGETHER):
+            part = carried_out[first : first + _TOGETHER]
             times = -(-part[0].element.shape[0] // program.sub_group_size) if part[0].scalar else 1
             shared = _shared_words(access, part, device) > 1 and width > 1
             part = [_reduced(program, e) for e in part] if _is_reduced(access, part, device) else part
@@ -54,6 +61,25 @@ def figures(program: Program, access: Access, executions: Sequence[Execution], d
                 for name, number in _counted(access, instructions, device).items():
                     total[name] += times * number
     return total
+
+
+def _is_in_registers(program: Program, access: Access) -> bool:
+    """True of private memory of which all elements are known once compilers have written out loops."""
+    volatile = any(a.volatile for a in program.accesses if a.memory == access.memory)
+    return access.space == "private" and not volatile and not _indexed(program, access) & {"id", "maybe"}
+
+
+def _indexed(program: Program, access: Access) -> set[str]:
+    """By what the accesses to a memory are indexed: an `id`, `maybe` a constant to some compilers, or a constant."""
+    written_out = {loop.counter for loop in program.loops if _is_written_out(loop, program.is_opencl)}
+    same = (a for a in program.accesses if a.memory == access.memory)
+    names = {name for a in same for value in a.index for name in _NAMES.findall(value.plain)}
+    return {"id" if name[0] in "lg" else "maybe" for name in names - written_out}
+
+
+def _is_written_out(loop: Loop, is_opencl: bool) -> bool:
+    known = ("fori", "unrolled") if is_opencl else ("fori", "while", "unrolled")
+    return loop.how in known and loop.low.plain.isdigit() and loop.high.plain.isdigit()
 
 
 def vector_width(access: Access, executions: Sequence[Execution], shared_words: int = 1) -> int:
@@ -197,12 +223,14 @@ class Comparison:
       access: the access.
       found: the figures of the report; None where it does not know one.
       counted: those of the brute force.
+      bounds: the least and the most that they may be, where the report has such.
       estimated: true if those of the report are estimates.
     """
 
     access: Access
     found: dict[str, int | None]
     counted: dict[str, int]
+    bounds: tuple[Mapping[str, int], Mapping[str, int]]
     estimated: bool
 
     @property
@@ -210,32 +238,69 @@ class Comparison:
         """`right`, `wrong`, `estimated`, or `unknown` where a figure is missing, and none is wrong."""
         if self.estimated:
             return "estimated"
-        if any(number not in (None, self.counted[name]) for name, number in self.found.items()):
+        if any(not self._holds(name) for name in self.counted):
             return "wrong"
         return "unknown" if None in self.found.values() else "right"
 
+    def _holds(self, name: str) -> bool:
+        """True if a figure is the one that was counted, or lies where the report has it between two."""
+        least, most = (each.get(name, self.counted[name]) for each in self.bounds)
+        return self.found[name] in (None, self.counted[name]) and least <= self.counted[name] <= most
+
     def __str__(self) -> str:
         differ = {name: (n, self.counted[name]) for name, n in self.found.items() if n != self.counted[name]}
-        return f"{self.verdict} {self.access.memory}: {differ}, reported and counted"
+        return f"{self.verdict} {self.access.label}: {differ}, reported and counted; between {self.bounds}"
 
 
 def compare(program: Program, report: xe.Report) -> list[Comparison]:
-    """The accesses of a program that the report knows of as accesses; private memory may be in registers."""
+    """The accesses of a program, but for those of which compilers may know that their place is a constant."""
     touched = executions(program)
-    sites = {site.memory: site for site in report.sites}
+    unclear = doubtful(program, touched)
+    sites = {site.source.split()[-1]: site for site in report.sites}
+    device = xe.device(report.device)
     return [
-        _compared(program, access, touched[access.memory], sites[access.memory], xe.device(report.device))
+        _compared(program, access, touched[access.label], sites.get(access.label), device)
         for access in program.accesses
-        if access.memory in sites
+        if access.label not in unclear and not _is_unclear(program, access, touched[access.label])
     ]
 
 
+def _is_unclear(program: Program, access: Access, touched: Sequence[Execution]) -> bool:
+    """True if a place or mask with a counter is the same in several iterations, which compilers may find or not."""
+    if access.space == "private" and (_indexed(program, access) == {"maybe"} or _is_one(touched)):
+        return not _is_in_registers(program, access)
+    if access.op != "load" or not touched:
+        return False
+    names = {name for value in access.index for name in _NAMES.findall(value.plain) if name[0] == "k"}
+    unrolled = {loop.counter for loop in program.loops if loop.how == "unrolled"}
+    if any(name in unrolled for _, counters in touched[0].literals for name, _ in counters):
+        return True
+    if not names:
+        return False
+    places = {(e.group, e.element.tobytes()) for e in touched}
+    if program.is_opencl and any(loop.counter in names and loop.how == "doubling" for loop in program.loops):
+        return True  # one of so few iterations is written out
+    if names & unrolled:
+        return len({(e.copy, e.group, e.element.tobytes()) for e in touched}) > len(places)
+    return len(touched) > len(places) == len({e.group for e in touched})
+
+
+def _is_one(touched: Sequence[Execution]) -> bool:
+    """True if all work-items access the same elements, whatever ids are in their places."""
+    return len({row.tobytes() for e in touched for row in e.element}) == 1
+
+
 def _compared(
-    program: Program, access: Access, touched: Sequence[Execution], site: SiteReport, device: xe.Device
+    program: Program, access: Access, touched: Sequence[Execution], site: SiteReport | None, device: xe.Device
 ) -> Comparison:
     counted = figures(program, access, touched, device)
     if device.name == "h200":
         # Its banks have rules of their own, which are held against measurements.
         counted = {name: n for name, n in counted.items() if "passes" not in name}
+    if program.is_opencl and all((e.element == e.element[0]).all() for e in touched):
+        # A place that ids do not change in the end is one for all where that is known, and one lane's then.
+        counted.pop("lanes")
+    if site is None:  # it is left out, or in registers
+        return Comparison(access, dict.fromkeys(counted, 0), counted, ({}, {}), False)
     found = {name: getattr(site, name) for name in counted}
-    return Comparison(access, found, counted, site.errors is not None)
+    return Comparison(access, found, counted, (site.least or {}, site.most or {}), site.errors is not None)

@@ -17,14 +17,26 @@ def report(seed, folder, profiled=False):
     return bruteforce.compare(made, found[1] if profiled else found)
 
 
-@pytest.mark.every(3)
-@pytest.mark.parametrize("first", range(520, 640, 10))
-def test_an_estimate_has_all_counts(first, tmp_path):
-    for seed in range(first, first + 10):
-        differ = [c for c in report(seed, tmp_path) if c.verdict != "right"]
-        assert not differ, (seed, *map(str, differ))
+def check_estimate(seed, folder):
+    """No figure is wrong, and none is missing unless data decide how often a loop is repeated."""
+    is_known = not any(loop.bound for loop in drawn_accesses.program(seed).loops)
+    differ = [c for c in report(seed, folder) if c.verdict == "wrong" or (is_known and c.verdict != "right")]
+    assert not differ, (seed, *map(str, differ))
 
 
+@pytest.mark.parametrize("seed", range(520, 530))
+def test_an_estimate_has_all_counts(seed, tmp_path):
+    check_estimate(seed, tmp_path)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("first", range(530, 590, 4))
+def test_more_estimates_have_all_counts(first, tmp_path):
+    for seed in range(first, first + 4):
+        check_estimate(seed, tmp_path)
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(300, 312))
 def test_a_profile_counts_what_a_brute_force_does(seed, tmp_path):
     assert [str(c) for c in report(seed, tmp_path, profiled=True) if c.verdict == "wrong"] == []

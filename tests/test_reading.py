@@ -425,7 +425,7 @@ def test_parameters_and_attributes():
         "global const float* a",
         "constant int* b",
         "local uchar4* c",
-        "global int* d",
+        "global volatile int* d",
         "float e",
         "uint2 f",
         "image2d_t g",

@@ -99,14 +99,107 @@ def test_what_is_stored_is_loaded_anew_however_its_place_is_written(place):
     assert made == [GROUPS, 2 * GROUPS]
 
 
-@pytest.mark.parametrize("source", ["y[i] = x[i] + x[i];", "volatile global float *v = x; y[i] = v[i] + v[i];"])
-def test_what_is_volatile_is_loaded_each_time(source):
-    head = HEAD.format("restrict ", "float")
-    head = (
-        head if "volatile" in source else head.replace("global float *restrict x", "volatile global float *restrict x")
-    )
-    report = xe.estimate(xe.load(head + source + "}")["k"], N, device="h200")(X, OUT, OUT)
-    assert sum(s.requests for s in report.sites if s.memory == "x") == 2 * GROUPS
+VOLATILE = [
+    ("volatile global float *v = x; y[i] = v[i] + v[i];", [2, 0]),
+    ("volatile global float *v = x; y[i] = v[i] + x[i] + x[i];", [2, 0]),  # only what goes through it
+    ("y[i] = *(volatile global float *)&x[i] + x[i] + x[i];", [2, 0]),
+    ("volatile global float *v = x; v[i]; y[i] = 1;", [1, 0]),  # though nobody uses it
+    ("volatile global float *v = y; v[i] = x[i]; z[i] = y[i] + v[i];", [1, 2]),
+    ("volatile global float *v = y; y[i] = x[i]; z[i] = y[i] + v[i];", [1, 1]),
+    ("volatile global float *v = x; for (int k = 0; k < 8; k++) z[i] = v[i];", [8, 0]),
+    ("struct { volatile global float *at; } v = {x}; y[i] = v.at[i] + v.at[i];", [2, 0]),
+    ("volatile local float t[32]; t[i & 31] = x[i]; y[i] = t[i & 31] + x[i];", [1, 0]),
+]
+
+
+@pytest.mark.parametrize(("source", "expected"), VOLATILE)
+def test_what_is_volatile_is_accessed_each_time(source, expected):
+    assert loads(source, restrict="restrict ") == expected
+
+
+@pytest.mark.parametrize("declared", ["volatile float a[4]", "volatile float4 a", "volatile struct { float f[4]; } a"])
+def test_volatile_variables_are_in_memory(declared):
+    """Others of the same size are in registers."""
+    element = {"]": "a[{}]", "a": "a.s{}"}[declared[-1]] if "struct" not in declared else "a.f[{}]"
+    source = "; ".join(f"{element.format(k)} = x[i]" for k in range(4)) + f"; y[i] = {element.format(3)};"
+    for text, number in ((declared, 5), (declared.replace("volatile ", ""), 0)):
+        kernel = xe.load(HEAD.format("restrict ", "float") + text + "; " + source + "}")["k"]
+        report = xe.estimate(kernel, N, device="h200")(X, OUT, OUT)
+        assert sum(s.requests for s in report.sites if s.space == "private") == number * GROUPS
+
+
+def test_volatile_accesses_of_sycl():
+    source = """#include <sycl/sycl.hpp>
+        int main() { sycl::queue q;
+        float *x = sycl::malloc_device<float>(256, q), *y = sycl::malloc_device<float>(256, q);
+        q.parallel_for(sycl::nd_range<1>(128, 32), [=](sycl::nd_item<1> it) { int i = it.get_global_id(0);
+          volatile float *v = x; float a = v[i] + v[i] + x[i] + x[i];
+          y[i] = a + *(volatile float *)(y + i) + static_cast<volatile float &>(y[i]); }).wait(); }"""
+    kernel = xe.load(source)["main"]
+    report = xe.estimate(kernel, N, device="h200")(*(jax.ShapeDtypeStruct((256,), np.dtype(np.float32)),) * 2)
+    made = {n: sum(s.requests for s in report.sites if (s.memory, s.op) == (n, "load")) for n in "xy"}
+    assert made == {"x": 3 * GROUPS, "y": 2 * GROUPS}
+
+
+TWO_WAYS = [
+    ("4 * i + 1", "(i << 2) | 1"),
+    ("i + (g + 5)", "5 + g + i"),
+    ("3 * (i + 2)", "i * 3 + 6"),
+    ("i - (g - 4)", "4 + (i - g)"),
+    ("2 * (i % 5) + g", "g + (i % 5) * 2"),
+]
+
+
+@pytest.mark.parametrize(("stored", "loaded"), TWO_WAYS)
+def test_a_place_is_the_same_however_it_is_written(stored, loaded):
+    y = jax.ShapeDtypeStruct((1024,), np.dtype(np.float32))
+    for text, made in ((loaded, 0), (f"{loaded} + g * i", 1)):
+        source = (
+            f"int g = get_group_id(0); y[{stored}] = 1; z[i] = y[{text}]; z[i + 1] = x[i + g]; z[i + 2] = x[g + i];"
+        )
+        kernel = xe.load(HEAD.format("restrict ", "float") + source + "}")["k"]
+        report = xe.estimate(kernel, N, device="h200")(X, y, y)
+        found = [sum(s.requests for s in report.sites if (s.memory, s.op) == (n, "load")) for n in "xy"]
+        assert found == [GROUPS, made * GROUPS]
+
+
+LEAVING = [
+    "for (int k = i % 3; k < i % 8; k++) a += x[i];",
+    "for (int k = i % 8; k > i % 3; k--) a += x[i];",
+    "int k = i % 3; while (k < z[i]) { a += x[i]; k++; }",
+    "for (int k = 0; k < 9; k++) { if (k > i % 8) break; a += x[i]; }",
+]
+
+
+@pytest.mark.parametrize("loop", LEAVING)
+def test_a_loop_that_work_items_leave_one_after_the_other_loads_once(loop):
+    """Who is in an iteration was in those before it."""
+    source = f"float a = 0; {loop} y[i] = a;"
+    kernel = xe.load(HEAD.format("restrict ", "float") + source + "}")["k"]
+    x, z = np.zeros(X.shape, np.float32), np.arange(128, dtype=np.float32) % 8
+    _, report = xe.profile(kernel, N, device="h200")(x, z, z)
+    assert sum(s.requests for s in report.sites if s.memory == "x") == GROUPS
+
+
+@xe.kernel(sub_group_size=32)
+def of_pairs(wg, x, out, *, distance):
+    """Two elements of each work-item, loaded again after others have been stored so far from them."""
+    i, own = wg.global_id(), jnp.arange(2)[None]
+    before = x[2 * i[:, None] + own]
+    x = x.at[own + 2 * i[:, None] + distance].set(before)
+    return x, out.at[i].set((before + x[own + 2 * i[:, None]]).sum(-1))
+
+
+@pytest.mark.parametrize(("distance", "times"), [(0, 1), (1, 2), (2, 1), (-1, 2), (-3, 1)])
+def test_elements_side_by_side_may_be_stored_by_a_store_to_their_neighbours(distance, times):
+    report = xe.estimate(of_pairs, N, device="h200")(X, OUT, distance=distance)
+    made = sum(s.lanes for s in report.sites if (s.memory, s.op) == ("x", "load"))
+    assert made == pytest.approx(times * 2 * SIZE * GROUPS, rel=0.01)
+
+
+def test_a_loop_loads_again_where_it_stores_for_some():
+    source = "for (int k = 0; k < 8; k++) { if (i & 1) y[i] = k; z[i] += y[i]; }"
+    assert loads(source, restrict="restrict ") == [0, 8]
 
 
 @pytest.mark.parametrize(("restrict", "other"), [("restrict ", "float"), ("", "int")])

@@ -1,10 +1,12 @@
-"""Programs of `accesses` as kernels: source text in a file of its own."""
+"""Programs of `accesses` as kernels: source text in a file of its own, in Python or OpenCL C."""
 
 import importlib.util
+import math
 import pathlib
 
 import numpy as np
-from accesses import Access, Branch, Loop, Program, Statement
+import opencl_wordings
+from accesses import Access, Barrier, Branch, Loop, Program, Statement, datum
 
 import xeemu as xe
 
@@ -22,27 +24,37 @@ def program(wg, {arguments}):
 
 def text(program: Program) -> str:
     """The module with its kernel, whose arguments are the global memories."""
-    memories = [a.memory for a in program.accesses]
-    remote = [a.memory for a in program.accesses if a.space == "global"]
+    if program.is_opencl:
+        return opencl_wordings.text(program)
+    memories = list(program.memories)
+    remote = [name for name, a in program.memories.items() if a.space == "global"]
     lines = [_HEAD.format(size=program.sub_group_size, arguments=", ".join([*remote, "out"]))]
     for d in range(len(program.local_size)):
         lines.append(f"    lid{d}, gid{d}, group{d} = wg.local_id({d}), wg.global_id({d}), wg.group_id({d})")
     lines += [
-        f"    {a.memory} = wg.{a.space}({a.shape}, jnp.{a.dtype})" for a in program.accesses if a.space != "global"
+        f"    {name} = wg.{a.space}({a.shape}, jnp.{a.dtype})"
+        for name, a in program.memories.items()
+        if a.space != "global"
     ]
-    every = ", ".join(memories)
-    lines.append(f"    s = ({every},)")
+    every = ", ".join(["total", *memories])
+    lines += ["    total = jnp.zeros(wg.local_id().shape, jnp.float32)", f"    s = ({every},)"]
     lines += _rendered(program.body, "    ", every)
-    lines += [f"    ({every},) = s", f"    return {', '.join([*remote, 'out'])}"]
+    lines += [f"    ({every},) = s", "    out = out.at[global_linear].set(total)"]
+    lines.append(f"    return {', '.join([*remote, 'out'])}")
     return "\n".join(lines) + "\n"
 
 
 def _rendered(body: tuple[Statement, ...], margin: str, every: str) -> list[str]:
     lines = []
     for statement in body:
-        render = {Access: _access, Loop: _loop, Branch: _branch}[type(statement)]
+        render = {Access: _access, Loop: _loop, Branch: _branch, Barrier: _barrier}[type(statement)]
         lines += render(statement, margin, every)
     return lines
+
+
+def _barrier(barrier: Barrier, margin: str, every: str) -> list[str]:
+    lines = (f"({every},) = s", f"{barrier.memory} = wg.barrier({barrier.memory})", f"s = ({every},)")
+    return [margin + line for line in lines]
 
 
 def _access(access: Access, margin: str, every: str) -> list[str]:
@@ -53,7 +65,11 @@ def _access(access: Access, margin: str, every: str) -> list[str]:
     if access.private > 1:
         lines.append(f"own = jnp.arange({access.private}, dtype=jnp.int32)[(None,) * (wg.local_id().ndim)]")
     if access.op == "load":
-        lines.append(f"{m}.load(({index},){also})")
+        private = ".sum(-1)" if access.private > 1 else ""
+        loaded = f"{m}.load(({index},){also})"
+        lines.append(
+            f"{access.result} = {loaded}" if access.result else f"total = total + {loaded}.astype(jnp.float32){private}"
+        )
     elif access.op == "store":
         lines.append(f"{m} = {m}.at[{index}].set(1{also})")
     elif access.op == "compare_exchange":
@@ -62,21 +78,24 @@ def _access(access: Access, margin: str, every: str) -> list[str]:
         lines.append(f"_, {m} = {m}.atomic[{index}].{access.op}(1{also})")
     else:
         lines.append(f"{m} = {m}.atomic[{index}].{access.op}(1{also})")
+    lines[-1] += f"  # {access.label}"
     return [margin + line for line in (*lines, f"s = ({every},)")]
 
 
 def _loop(loop: Loop, margin: str, every: str) -> list[str]:
     low, high, counter = loop.low.kernel, loop.high.kernel, loop.counter
     inner = margin + "    "
+    before = [] if loop.bound is None else _access(loop.bound, margin, every)
     if loop.how == "unrolled":
         return [f"{margin}for {counter} in range({low}, {high}):", *_rendered(loop.body, inner, every)]
     name = f"body_{counter}"
     if loop.how in ("fori", "items"):
         of = "lax" if loop.how == "fori" else "wg"
         head = [f"{margin}def {name}({counter}, s):", *_rendered(loop.body, inner, every), f"{inner}return s"]
-        return [*head, f"{margin}s = {of}.fori_loop({low}, {high}, {name}, s)"]
+        return [*before, *head, f"{margin}s = {of}.fori_loop({low}, {high}, {name}, s)"]
     following = f"{counter} + 1" if loop.how == "while" else f"{counter} * 2"
     return [
+        *before,
         f"{margin}def {name}(c):",
         f"{inner}{counter}, s = c",
         *_rendered(loop.body, inner, every),
@@ -96,8 +115,10 @@ def _branch(branch: Branch, margin: str, every: str) -> list[str]:
 
 def kernel(program: Program, folder: pathlib.Path) -> xe.Kernel:
     """The kernel of a program, from a file of the folder."""
-    path = folder / f"accesses_{program.seed}.py"
+    path = folder / f"accesses_{program.seed}.{'cl' if program.is_opencl else 'py'}"
     path.write_text(text(program))
+    if program.is_opencl:
+        return xe.load(path)["program"]
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
@@ -108,9 +129,14 @@ def kernel(program: Program, folder: pathlib.Path) -> xe.Kernel:
 
 
 def arguments(program: Program) -> list[np.ndarray]:
-    """What it is launched with: its global memories, and one that nobody accesses."""
-    remote = [np.zeros(a.shape, a.dtype) for a in program.accesses if a.space == "global"]
-    return [*remote, np.zeros(1, np.float32)]
+    """What it is launched with: its global memories, and one for the sum of what each work-item has loaded."""
+    bounds = {a.memory for a in program.accesses if a.result}
+    remote = [
+        datum(np.arange(a.shape[0])).astype(a.dtype) if name in bounds else np.zeros(a.shape, a.dtype)
+        for name, a in program.memories.items()
+        if a.space == "global"
+    ]
+    return [*remote, np.zeros(math.prod(program.global_size), np.float32)]
 
 
 def nd_range(program: Program) -> xe.NDRange:

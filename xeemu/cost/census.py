@@ -39,7 +39,7 @@ from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 from xeemu.language.source import Site
 
-_PAIR_BYTES = 8
+_WORD_BYTES, _PAIR_BYTES = 4, 8
 
 
 class Share(NamedTuple):
@@ -167,25 +167,18 @@ class Census:
         return known and not self.left and not self.untallied
 
 
-def take(
-    tree: AccessTree,
-    device: Device,
-    blank: bool = False,
-    is_volatile: bool = False,
-    compiled: AccessTree | None = None,
-) -> Census:
+def take(tree: AccessTree, device: Device, blank: bool = False, compiled: AccessTree | None = None) -> Census:
     """Takes the census of a launch on a device.
 
     Args:
       tree: the launch.
       device: the modelled device.
       blank: true to leave everything to be counted as the kernel runs.
-      is_volatile: true if each access is carried out, for all that is known.
       compiled: what a compiler sees of the program, which does not know its arguments; None if that is the same.
     """
     in_registers = _in_registers(compiled or tree, device)
-    unused = frozenset() if is_volatile else liveness.unused_loads(tree)
-    repeated = repeated_loads.NONE if is_volatile else repeated_loads.of_tree(tree, unused)
+    unused = liveness.unused_loads(tree)
+    repeated = repeated_loads.of_tree(tree, unused)
     by_key = _by_key(tree, in_registers, unused, repeated)
     by_facts = _by_facts(tree)
     # Each operation is looked at up to four times, each node once.
@@ -247,13 +240,21 @@ def _in_registers(tree: AccessTree, device: Device) -> frozenset[Allocation]:
 
 
 def _is_fixed(operation: Operation, tree: AccessTree, device: Device) -> bool:
-    """True of an access at the same elements by all work-items, which are known where loops are written out."""
+    """True of an access at the same elements by all work-items, which are known where loops are written out.
+
+    What is volatile is in memory.
+    """
     index, node = operation.linear_index, operation.node
     counters = set[Axis]()
     while node.parent is not None:
         counters |= first_iterations.counters(node) if unrolling.is_written_out(node, device) else set()
         node = node.parent
-    return index.known and index.axes <= counters and vectors.is_shared(index, len(tree.geometry.local_range))
+    return (
+        not operation.access.volatile
+        and index.known
+        and index.axes <= counters
+        and vectors.is_shared(index, len(tree.geometry.local_range))
+    )
 
 
 def _with_others(root: Node, unused: frozenset[Key]) -> frozenset[Key]:
@@ -273,11 +274,14 @@ def _with_others(root: Node, unused: frozenset[Key]) -> frozenset[Key]:
 def _without_request(count: Count, operation: Operation, device: Device) -> Count:
     """What an element of a vector costs that all work-items load, without the request, which is the first one's.
 
-    A pass of the L1 brings each lane a word. One of local memory brings two where lanes in pairs share it.
+    A pass of the L1 brings each lane a word. One of local memory brings two where lanes in pairs share it, and all of
+    a sub-group that loads them a lane each.
     """
-    kept = {"bytes_used", "l1_passes"}
-    offset_bytes = operation.access.further * operation.place.memory.dtype.itemsize
-    if device.slm_wide_accesses != "lane_groups" or offset_bytes % _PAIR_BYTES == 0:
+    kept = {"lanes", "bytes_used", "l1_passes"}
+    itemsize = operation.place.memory.dtype.itemsize
+    together_bytes = _PAIR_BYTES if device.slm_wide_accesses == "lane_groups" else _WORD_BYTES
+    by_lanes = itemsize == _WORD_BYTES and device.shared_load_words is not None
+    if not by_lanes and operation.access.further * itemsize % together_bytes == 0:
         kept |= {"passes", "ideal_passes"}
     figures = [number if name in kept else 0 for name, number in zip(FIGURES, count.figures, strict=True)]
     return Count(np.array(figures, count.figures.dtype), count.worst)

@@ -129,11 +129,10 @@ def _estimate(kernel: Kernel, nd_range: NDRange, device: Device) -> Launched[Rep
 @functools.lru_cache(maxsize=MOST_WATCHED)
 def _census(prepared: Prepared, device: Device, scalars: tuple[Hashable, ...]) -> Census:
     program = prepared.program
-    is_volatile = program.kernel.interface is not None and program.kernel.interface.is_volatile
     tree = symbolic_execution.of_program(program, prepared.facts, scalars)
     has_private = any(memory.space == "private" for memory in program.allocations)
     compiled = symbolic_execution.of_program(program, prepared.facts) if has_private else None
-    return census.take(tree, device, is_volatile=is_volatile, compiled=compiled)
+    return census.take(tree, device, compiled=compiled)
 
 
 @functools.lru_cache(maxsize=MOST_WATCHED)

@@ -1,8 +1,8 @@
 """Liveness: which loads of a program give something that anybody uses.
 
-A compiler issues no others. Used is what a kernel gives, what a loop tests, what chooses a branch, and of what is used
-all that it is computed from. Stores and atomic operations are made in any case, but stores to private memory only if
-that is loaded from later.
+A compiler issues no others, but volatile ones. Used is what a kernel gives, what a loop tests, what chooses a branch,
+and of what is used all that it is computed from. Stores and atomic operations are made in any case, but stores to
+private memory only if that is loaded from later.
 """
 
 from collections.abc import Iterable, Mapping
@@ -46,6 +46,8 @@ class _Walk:
     def _acts(self, op: Op, key: Key) -> bool:
         """True if an operation does more than give its results."""
         memory = self.memories.get(key)
+        if op.name in ops.ACCESSES and op.attributes["access"].volatile:
+            return True
         if op.name in ops.ACCESSES and (ops.of(op).writes or not op.results):
             return memory is None or memory.space != "private"
         return op.name in ops.ORDERING or op.name == ops.COLLECTIVE or op.has_effects

@@ -1,28 +1,31 @@
 """Repeated loads: those whose value a work-item has in a register already.
 
 It has what it has loaded from the same place, or stored there, if it did so for all lanes that load, and nothing was
-stored since that may be the same memory, and nobody was met at a barrier. No compiler carries such a load out again:
-LLVM's EarlyCSE and GVN, of which NVIDIA's and Intel's compilers are made, replace it. A load in a loop whose place is
-the same in each iteration is made in the first one alone, if its value is there at the end of an iteration too.
+stored since that may be the same memory, and nobody was met at a barrier. No compiler carries such a load out again,
+but a volatile one: LLVM's EarlyCSE and GVN, of which NVIDIA's and Intel's compilers are made, replace it. A load in a
+loop whose place is the same in each iteration is made in the first one alone, if its value is there at the end of an
+iteration too.
 
 What is decided here is decided once, of a program: what is known of a launch obeys it, and so does what a run counts.
 """
 
 import dataclasses
+import math
 from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from xeemu.cost import first_iterations
+from xeemu.cost.memory_contents import Contents, Held, Place, base_of
+from xeemu.cost.sums import Sum, Sums
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge.access_tree import AccessTree, Key, Node, Operation
 from xeemu.knowledge.analysis import Facts
 from xeemu.knowledge.value_numbering import Numbers
 from xeemu.language.linearity import Allocation, may_be_same
+from xeemu.language.primitives import Access
 
-_NOTHING = -1
+_LESS, _GREATER = ("lt", "le"), ("gt", "ge")
 _COMMUTING = ("add", "mul", "and", "or", "xor", "max", "min")
 
 
@@ -39,9 +42,6 @@ class RepeatedLoads(NamedTuple):
     once: Mapping[Key, Facts]
 
 
-NONE = RepeatedLoads({}, {})
-
-
 def of_tree(tree: AccessTree, unused: Set[Key]) -> RepeatedLoads:
     """The repeated loads of a program, without those that nobody uses."""
     walk = _Walk(tree, unused)
@@ -55,56 +55,6 @@ def carried_out(operation: Operation, repeated: RepeatedLoads) -> Operation | No
         return None
     around = repeated.once.get(operation.key)
     return operation if around is None else first_iterations.of_operation(operation, around)
-
-
-_Place = tuple[tuple[int, int], ...]
-"""For each component the number of what a constant is added to, and that constant, however it is written."""
-
-_Base = tuple[tuple[int, ...], tuple[int, ...]]
-"""The shape of what is accessed, and what stands before the constants of a place, by number."""
-
-
-class _Contents(NamedTuple):
-    """What a memory holds.
-
-    Attributes:
-      last: number of the last change.
-      base: of the place that was changed; None of any place.
-      before: number of the last change that was not at a place of that base.
-    """
-
-    last: int
-    base: _Base | None = None
-    before: int = -1
-
-    def of(self, base: _Base) -> int:
-        """The last change that may have been at a place of a base, but for those at known distances from it."""
-        return self.before if base == self.base else self.last
-
-    def after(self, number: int, base: _Base) -> "_Contents":
-        """The contents after a change at a place of a base."""
-        return _Contents(number, base, self.of(base))
-
-
-class _Held(NamedTuple):
-    """A place of a memory whose contents a work-item may have in a register.
-
-    Attributes:
-      memory: the memory.
-      state: the last change of what may be there, but for those of the place itself.
-      place: its components.
-      shape: of the elements that are accessed.
-    """
-
-    memory: Allocation
-    state: int
-    place: _Place
-    shape: tuple[int, ...]
-
-    @property
-    def base(self) -> _Base:
-        """Places of one base lie at known distances from each other."""
-        return _base(self.place, self.shape)
 
 
 class _Holding(NamedTuple):
@@ -125,7 +75,7 @@ class _Invariant(NamedTuple):
     """A load of a loop from one place in all iterations."""
 
     key: Key
-    held: _Held
+    held: Held
     lanes: frozenset[int]
 
 
@@ -139,16 +89,18 @@ class _Loop:
       before: the states of memories before it.
       start: those as an iteration begins.
       invariant: the loads so far from one place in all iterations, whose contents are those of the start.
+      stored: the places so far that the body stores to.
     """
 
     around: Facts
     certain: bool
-    before: Mapping[Allocation, _Contents]
-    start: Mapping[Allocation, _Contents]
+    before: Mapping[Allocation, Contents]
+    start: Mapping[Allocation, Contents]
     invariant: list[_Invariant] = dataclasses.field(default_factory=list)
+    stored: set[tuple[Allocation, Place]] = dataclasses.field(default_factory=set)
 
 
-_Available = dict[_Held, list[_Holding]]
+_Available = dict[Held, list[_Holding]]
 
 
 class _Scope(NamedTuple):
@@ -174,7 +126,7 @@ class _Walk:
     """Goes through the regions of a program in order, each call path once."""
 
     def __init__(self, tree: AccessTree, unused: Set[Key]) -> None:
-        self.unused, self.numbers = unused, Numbers()
+        self.unused, self.numbers, self._rank = unused, Numbers(), len(tree.geometry.local_range)
         self.never: dict[Key, Value] = {}
         self.once: dict[Key, Facts] = {}
         self._begun = first_iterations.begun(tree.root)
@@ -185,10 +137,11 @@ class _Walk:
         every = {memory for memories in self._memories.values() for memory in memories}
         self._changeable = {o.place.memory for o in tree.root.operations() if o.changes}
         self._aliased = [memory for memory in every if memory.may_alias]
-        self._state = {memory: _Contents(self.numbers.new()) for memory in every}
-        self._offsets: dict[int, tuple[int, int]] = {}  # by number what a constant is added to, and that constant
+        self._state = {memory: Contents(self.numbers.new()) for memory in every}
         self._depth: dict[int, int] = {}  # by number the loops around what makes it another one in each iteration
+        self._sums = Sums(self.numbers, self._depth)
         self._lanes: dict[int, frozenset[int]] = {}  # by number of a mask the conditions that it consists of
+        self._less: dict[int, Sum] = {}  # by number of a condition what is less than 0, or not more, if it holds
 
     def body(self, region: Region, facts: Facts, given: Sequence[int], scope: _Scope) -> list[int]:
         """Goes through a region, of whose taken values the numbers are given; gives those of its outputs."""
@@ -210,10 +163,7 @@ class _Walk:
     def _of(self, value: Value, found: Mapping[Value, int]) -> int:
         if not isinstance(value, Constant):
             return found[value]
-        number = self.numbers.constant(value)
-        if value.is_literal and value.dtype.kind in "iu" and not value.shape:
-            self._offsets[number] = (_NOTHING, int(value.array))
-        return number
+        return self._sums.constant(value)
 
     def _new(self, values: Sequence[Value], depth: int) -> list[int]:
         return [self._made(depth) for _ in values]
@@ -231,25 +181,15 @@ class _Walk:
     def _computed(self, op: Op, used: Sequence[int], depth: int) -> list[int]:
         if op.has_effects or not op.results or op.name == ops.ALLOCATE or ops.of(op).updates:
             return self._new(op.results, depth)
+        if (number := self._sums.result(op, used)) is not None:
+            return [number]
         results = self.numbers.results(op, sorted(used) if op.name in _COMMUTING else used)
         self._depth |= dict.fromkeys(results, self._varies(used))
-        if op.name == "add":
-            self._offsets[results[0]] = self._sum(results[0], op.results[0].dtype, *used)
-        if op.name == "and":
+        if op.name in ("and", "broadcast_in_dim"):
             self._lanes[results[0]] = frozenset().union(*map(self._conditions, used))
+        if op.name in (*_LESS, *_GREATER):
+            self._less[results[0]] = self._sums.difference(*(used if op.name in _LESS else used[::-1]))
         return results
-
-    def _sum(self, number: int, dtype: Any, *addends: int) -> tuple[int, int]:
-        """A sum of two values as what a constant is added to, and that constant, as a dtype has it."""
-        for one, other in (addends, reversed(addends)):
-            base, added = self._offset(one)
-            if base == _NOTHING:
-                rest, before = self._offset(other)
-                return rest, _wrapped(before + added, np.dtype(dtype))
-        return number, 0
-
-    def _offset(self, number: int) -> tuple[int, int]:
-        return self._offsets.get(number, (number, 0))
 
     def _conditions(self, mask: int) -> frozenset[int]:
         return self._lanes.get(mask, frozenset((mask,)))
@@ -275,32 +215,38 @@ class _Walk:
         """Notes that memories change inside so many loops, and with them those that may be the same."""
         for memory in changed:
             for each in (memory, *(other for other in self._aliased if may_be_same(memory, other))):
-                self._state[each] = _Contents(self._made(depth))
+                self._state[each] = Contents(self._made(depth))
 
     def _access(self, op: Op, key: Key, used: Sequence[int], scope: _Scope) -> list[int]:
         results = self._new(op.results, scope.depth)
-        if key not in self._memories or key in self.unused:
+        access: Access = op.attributes["access"]
+        if key not in self._memories or key in self.unused or (access.volatile and op.name == ops.LOAD):
             return results
-        (memory,), shape, mask = self._memories[key], op.attributes["access"].shape, ops.mask(op)
+        (memory,), mask = self._memories[key], ops.mask(op)
         found = dict(zip(op.used, used, strict=True))
         index = tuple(self._of(value, found) for value in ops.indices(op))
         lanes = frozenset[int]() if mask is None else self._conditions(self._of(mask, found))
-        place = tuple(map(self._offset, index))
-        base = _base(place, shape)
+        # A load of one place by all is a scalar, and a store there one by each work-item.
+        shape = access.shape[self._rank :]
+        place = tuple(self._sums.place(number, math.prod(shape)) for number in index)
+        base = base_of(place, shape)
         if op.name == ops.LOAD:
-            held = _Held(memory, self._state[memory].of(base), place, shape)
+            held = Held(memory, self._state[memory].of(base, place), place, shape)
             return [self._load(key, held, _Holding(lanes, op.results[0], results[0]), scope)]
         if op.name == ops.STORE:
             before = self._state[memory]
             self._change([memory], scope.depth)
-            self._state[memory] = before.after(self._made(scope.depth), base)
-            held, value = _Held(memory, self._state[memory].of(base), place, shape), op.operands[1 + len(index)]
+            self._state[memory] = before.after(self._made(scope.depth), base, place)
+            held, value = Held(memory, self._state[memory].of(base, place), place, shape), op.operands[1 + len(index)]
             stored = self._of(value, found)
-            stored = stored if value.shape == shape else self.numbers.of(("broadcast", stored, shape))
-            scope.available[held] = [_Holding(lanes, value, stored)] if value.dtype == memory.dtype else []
+            stored = stored if value.shape == access.shape else self.numbers.of(("broadcast", stored, access.shape))
+            if scope.loop is not None:
+                scope.loop.stored.add((memory, place))
+            is_kept = value.dtype == memory.dtype and not access.volatile
+            scope.available[held] = [_Holding(lanes, value, stored)] if is_kept else []
         return results
 
-    def _load(self, key: Key, held: _Held, made: _Holding, scope: _Scope) -> int:
+    def _load(self, key: Key, held: Held, made: _Holding, scope: _Scope) -> int:
         """The number of what a load gives that is made where it is the first."""
         if (before := _of_lanes(scope.available, held, made.lanes)) is not None:
             self.never[key] = before.value
@@ -310,15 +256,15 @@ class _Walk:
         scope.available.setdefault(held, []).append(made)
         return made.number
 
-    def _state_of(self, contents: Mapping[Allocation, _Contents], held: _Held) -> int:
-        return contents[held.memory].of(held.base)
+    def _state_of(self, contents: Mapping[Allocation, Contents], held: Held) -> int:
+        return contents[held.memory].of(held.base, held.place)
 
     def _invariant(self, load: _Invariant, scope: _Scope) -> None:
         """Notes a load of a loop if its place is the same in all iterations."""
-        varies = self._varies((*load.held.base[1], *load.lanes))
-        if scope.loop is None or varies >= scope.depth:
+        if scope.loop is None or self._varies(load.held.base[1]) >= scope.depth:
             return
-        if self._state_of(scope.loop.start, load.held) == load.held.state:
+        is_stored = (load.held.memory, load.held.place) in scope.loop.stored
+        if not is_stored and self._state_of(scope.loop.start, load.held) == load.held.state:
             scope.loop.invariant.append(load)
 
     # --- Operations with regions ---
@@ -333,15 +279,20 @@ class _Walk:
             for k, region in enumerate(op.regions):
                 self.body(region, inner[k], control.given(op, used, k), scope.inner())
                 self._state = dict(before)
+            self._change(changed, scope.depth)
         else:
-            self._loop(op, facts, number, used, changed, scope)
-        self._change(changed, scope.depth)
+            left = self._loop(op, facts, number, used, changed, scope)
+            self._change(changed, scope.depth)
+            for held, holding in left:
+                state = self._state_of(self._state, held)
+                scope.available.setdefault(held._replace(state=state), []).append(holding)
         return self._new(op.results, scope.depth)
 
     def _loop(
         self, op: Op, facts: Facts, number: int, used: Sequence[int], changed: Set[Allocation], scope: _Scope
-    ) -> None:
-        before, inner = dict(self._state), facts.inner[number]
+    ) -> Sequence[tuple[Held, _Holding]]:
+        """Goes through a loop's body; gives what its last iteration leaves in registers of what it changes."""
+        before, inner, following = dict(self._state), facts.inner[number], dict[int, int]()
         self._change(changed, scope.depth + 1)
         loop = _Loop(facts, inner[-1] in self._begun, before, dict(self._state))
         within = scope.inner(loop)
@@ -351,15 +302,52 @@ class _Walk:
             kept = zip(region.inputs, region.outputs, strict=False) if region is op.regions[-1] else ()
             for at, (value, output) in enumerate(kept):
                 given[at] = used[len(op.seen) + at] if value is output else given[at]
-            self.body(region, inner[k], [*seen, *given], within)
+            following = dict(zip(given, self.body(region, inner[k], [*seen, *given], within), strict=False))
         for load in loop.invariant:
-            self._made_once(load, loop, within.available, scope)
+            self._made_once(load, loop, within, self._met_before(load.lanes, following, within.depth), scope)
+        return self._left(within, changed) if loop.certain else ()
 
-    def _made_once(self, load: _Invariant, loop: _Loop, available: _Available, around: _Scope) -> None:
+    def _left(self, within: _Scope, changed: Set[Allocation]) -> Sequence[tuple[Held, _Holding]]:
+        """What a body leaves in registers of places in such memories that are the same in all iterations."""
+        return [
+            (held, holding)
+            for held, holdings in within.available.items()
+            if held.memory in changed and held.state == self._state_of(self._state, held)
+            for holding in holdings
+            if self._varies((*held.base[1], *holding.lanes)) < within.depth
+        ]
+
+    def _met_before(self, lanes: Iterable[int], following: Mapping[int, int], depth: int) -> frozenset[int]:
+        """The conditions that lanes have met in the iteration before, if they meet some in another one.
+
+        Args:
+          lanes: these.
+          following: by number of what an iteration is given what it gives to the next one.
+          depth: the loops around the body.
+        """
+        found = set[int]()
+        for condition in lanes:
+            if condition in following:
+                found |= self._conditions(following[condition])
+            elif self._varies([condition]) < depth or self._only_ends(condition, following, depth):
+                found.add(condition)
+        return frozenset(found)
+
+    def _only_ends(self, condition: int, following: Mapping[int, int], depth: int) -> bool:
+        """True of a condition that does not hold again once it does not: of a counter that goes on to an end."""
+        if condition not in self._less:
+            return False
+        varying = [term for term in self._less[condition].terms if self._varies([term[0]]) >= depth]
+        steps = [(self._sums.step(number, following.get(number)), factor) for number, factor in varying]
+        return all(step is not None and step * factor > 0 for step, factor in steps)
+
+    def _made_once(
+        self, load: _Invariant, loop: _Loop, within: _Scope, met_before: frozenset[int], around: _Scope
+    ) -> None:
         """Notes a load that the first iteration makes alone, if its value is there at the end of an iteration, and
         not even that if it is there before the loop."""
         state, before = self._state_of(self._state, load.held), self._state_of(loop.before, load.held)
-        last = _of_lanes(available, load.held._replace(state=state), load.lanes)
+        last = _of_lanes(within.available, load.held._replace(state=state), met_before)
         if last is None:
             return
         first = _of_lanes(around.available, load.held._replace(state=before), load.lanes)
@@ -369,21 +357,9 @@ class _Walk:
         self.once[load.key] = loop.around
         if state == before and loop.certain:
             around.available.setdefault(load.held, []).append(last)
-            self._invariant(load, around)
+        self._invariant(load._replace(held=load.held._replace(state=before)), around)
 
 
-def _base(place: _Place, shape: tuple[int, ...]) -> _Base:
-    return shape, tuple(number for number, _ in place)
-
-
-def _wrapped(number: int, dtype: np.dtype[Any]) -> int:
-    """What an integer of a dtype is that has gone beyond its ends."""
-    if dtype.kind not in "iu":
-        return number
-    least = int(np.iinfo(dtype).min)
-    return (number - least) % (1 << 8 * dtype.itemsize) + least
-
-
-def _of_lanes(available: _Available, held: _Held, lanes: frozenset[int]) -> _Holding | None:
+def _of_lanes(available: _Available, held: Held, lanes: frozenset[int]) -> _Holding | None:
     """What is in the registers of all lanes for which some conditions hold."""
     return next((each for each in available.get(held, ()) if each.lanes <= lanes), None)

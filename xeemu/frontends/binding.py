@@ -164,7 +164,6 @@ class _Binding:
             () if self.signature is None or bind is None else self.signature.every,
             tuple(p.name for p in self.function.parameters if p.declared.startswith("reduction<")),
             tuple(p.name for p in self.function.parameters if _may_alias(p)),
-            kernels.is_volatile(self.function),
         )
 
     @functools.cached_property

@@ -22,7 +22,6 @@ class Function:
       sub_group_size: required, or None.
       attributes: the kernel's attributes as the source spells them.
       read: reads the body; a function that nobody calls is never read.
-      spells: tells if a word stands in its source.
     """
 
     name: str
@@ -34,7 +33,6 @@ class Function:
     sub_group_size: int | None = None
     attributes: tuple[str, ...] = ()
     read: Callable[[], Block] = dataclasses.field(default=lambda: Block(SourceLocation("", 0, 0), ()), repr=False)
-    spells: Callable[[str], bool] = dataclasses.field(default=lambda word: False, repr=False)
 
     @functools.cached_property
     def body(self) -> Block:

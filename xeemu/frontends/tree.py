@@ -39,6 +39,7 @@ class Variable:
       initializer: its first value, or None; read when it is first asked for.
       declared: as the source declares it, where that is not the type and the name.
       restrict: of a pointer, true if it says that nothing else points to the same.
+      volatile: True if each access to it has to be carried out.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Variable:
     read: Callable[[], "Expression | None"] = dataclasses.field(default=lambda: None, repr=False)
     declared: str = ""
     restrict: bool = False
+    volatile: bool = False
 
     @functools.cached_property
     def initializer(self) -> "Expression | None":

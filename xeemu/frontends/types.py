@@ -72,18 +72,21 @@ class Pointer:
       pointee: what it points to.
       space: `"global"`, `"local"`, `"constant"`, `"private"` or `"generic"`.
       const: True if nothing may be written through it.
+      volatile: True if each access through it has to be carried out.
     """
 
     pointee: "Type"
     space: str
     const: bool = False
+    volatile: bool = False
 
     @property
     def size(self) -> int:
         return 4
 
     def __str__(self) -> str:
-        return f"{self.space} {'const ' if self.const else ''}{self.pointee}*"
+        qualifiers = f"{'const ' if self.const else ''}{'volatile ' if self.volatile else ''}"
+        return f"{self.space} {qualifiers}{self.pointee}*"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -80,7 +80,6 @@ class Interface:
       every: names of all that may be given by position, `parameters` among them; empty where that is all.
       combined: names of the memories to which the language's runtime adds what work-items give, as `sycl::reduction`.
       may_alias: names of the parameters behind which the same memory may be, as pointers of C without `restrict`.
-      is_volatile: True if something in it is `volatile`: for all that is known, each of its accesses is carried out.
     """
 
     name: str
@@ -100,7 +99,6 @@ class Interface:
     every: tuple[str, ...] = ()
     combined: tuple[str, ...] = ()
     may_alias: tuple[str, ...] = ()
-    is_volatile: bool = False
 
 
 def of_signature(signature: inspect.Signature) -> tuple[tuple[str, ...], dict[str, Any]]:

@@ -110,23 +110,26 @@ class Memory:
           An array of the work-group's shape and the private axes; a scalar if index and mask are scalars and the memory
           is not private. An out-of-bounds index gives the poison value.
         """
-        return self._load(index, where, other, None)
+        return self._load(index, where, other)
 
-    def _load_vector(self, start: jax.Array, count: int) -> list[jax.Array]:
+    def _load_vector(self, start: jax.Array, count: int, volatile: bool = False) -> list[jax.Array]:
         """The elements from a scalar index on that all work-items load at once."""
         given = [lax.add(start, np.asarray(k, start.dtype)) for k in range(count)]
         accessed = [self._access(index, [], None) for index in given]
         return [
-            self._loaded(arrays, dataclasses.replace(access, further=k), None)
+            self._loaded(arrays, dataclasses.replace(access, further=k, volatile=volatile), None)
             for k, (arrays, access) in enumerate(accessed)
         ]
 
-    def _load(self, index: Any, where: Any, other: Any, ordering: Ordering | None, block: bool = False) -> jax.Array:
+    def _load(
+        self, index: Any, where: Any = None, other: Any = 0, ordering: Ordering | None = None, **how: Any
+    ) -> jax.Array:
+        """`load`, of an `Access` with such fields."""
         given = operands.mask(where, self.name)
         mask = divergence.where(given)
         extra = [] if mask is None else [("where=", mask), ("other=", operands.value(other, self.dtype, self.name))]
-        arrays, access = self._access(index, extra, ordering, block)
-        loaded = self._loaded(arrays, access, ordering)
+        arrays, access = self._access(index, extra, ordering)
+        loaded = self._loaded(arrays, dataclasses.replace(access, **how), ordering)
         if mask is None or not mask.ndim or not loaded.ndim or self.space == "private":
             return loaded
         # What active work-items load from one place, they have alike.
@@ -142,11 +145,11 @@ class Memory:
             return primitives.load_p.bind(self._version, *arrays, access=access)[0]
         return primitives.atomic_p.bind(self._version, *arrays, op="load", fetch=True, access=access)[0]
 
-    def _store(self, index: Any, x: Any, where: Any, block: bool = False, unset: bool = False) -> "Memory":
-        arrays, access = self._access(index, self._written([x], where), None, block)
+    def _store(self, index: Any, x: Any, where: Any = None, **how: Any) -> "Memory":
+        arrays, access = self._access(index, self._written([x], where), None)
         if _is_empty(access):
             return self
-        access = dataclasses.replace(access, unset=unset)
+        access = dataclasses.replace(access, **how)
         return self._next(primitives.store_p.bind(self._version, *arrays, access=access)[0])
 
     def _update(self, index: Any, op: str, fetch: bool, values: list[Any], where: Any, ordering: Ordering) -> Any:
@@ -163,7 +166,7 @@ class Memory:
         return named if mask is None else [*named, ("where=", mask)]
 
     def _access(
-        self, index: Any, extra: list[tuple[str, jax.Array]], ordering: Ordering | None, block: bool = False
+        self, index: Any, extra: list[tuple[str, jax.Array]], ordering: Ordering | None
     ) -> tuple[list[jax.Array], Access]:
         """The operands in the primitives' order, aligned, and the static part of the access."""
         components = index if isinstance(index, tuple) else (index,)
@@ -176,7 +179,7 @@ class Memory:
         local_range = self._description.local_range
         arrays, private = operands.align([*indices, *extra], local_range, self.name)
         masked = any(what == "where=" for what, _ in extra)
-        return arrays, Access(local_range + private, len(components), masked, ordering, block)
+        return arrays, Access(local_range + private, len(components), masked, ordering)
 
     def _next(self, version: jax.Array) -> "Memory":
         return Memory(version, self._description)

@@ -46,6 +46,7 @@ class Access:
         (`passes/linearise_indices.py`).
       further: of a load of an element of a vector, which all work-items load, its number after the first.
       unset: true if what a store leaves counts as not written, as where the life of a variable begins.
+      volatile: true if a load or store has to be carried out, whatever is known of its value, as C's `volatile` says.
     """
 
     shape: tuple[int, ...]
@@ -57,6 +58,7 @@ class Access:
     view: tuple[int, ...] | None = None
     unset: bool = False
     further: int = 0
+    volatile: bool = False
 
 
 def _array(shape: Sequence[int], dtype: Any) -> jax.core.ShapedArray:

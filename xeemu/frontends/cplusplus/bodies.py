@@ -11,6 +11,7 @@ from xeemu.frontends.cplusplus.records import Records, is_reference
 from xeemu.frontends.functions import Function
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
+from xeemu.frontends.parsing.layouts import is_volatile
 from xeemu.frontends.tree import Block, Expression, SourceLocation, Variable
 from xeemu.frontends.types import Record, Type
 
@@ -95,7 +96,8 @@ class Body:
 
     def declare(self, cursor: Cursor) -> Variable:
         """A variable of the function, without its first value."""
-        variable = Variable(cursor.spelling or "<nameless>", self._declared(cursor), "private", self.at(cursor))
+        of, volatile = self._declared(cursor), is_volatile(cursor.type)
+        variable = Variable(cursor.spelling or "<nameless>", of, "private", self.at(cursor), volatile=volatile)
         self.variables[clang.key(cursor)] = variable
         return variable
 

@@ -1,7 +1,6 @@
 """Instances: the functions that a translation unit instantiates, each read when it is asked for."""
 
 import dataclasses
-import functools
 from typing import Any
 
 from xeemu.errors import KernelError
@@ -90,8 +89,7 @@ class Instances:
             body.this = tree.Unary(of_class, place, "*", tree.Name(itself.type, place, itself))
             parameters.insert(0, itself)
         read = (lambda: constructors.block(body, cursor, result)) if constructor else (lambda: self._body(body, cursor))
-        spells = functools.partial(clang.spells, cursor)
-        return Function(_named(cursor), tuple(parameters), result, place, False, read=read, spells=spells)
+        return Function(_named(cursor), tuple(parameters), result, place, False, read=read)
 
     def body(self, cursor: Cursor, place: SourceLocation) -> Body:
         """The state of reading a function."""

@@ -8,7 +8,7 @@ from xeemu.frontends.cplusplus.bases import Bases, base_name
 from xeemu.frontends.cplusplus.closures import Closure, closure, record
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing.clang import Cursor
-from xeemu.frontends.parsing.layouts import Layouts
+from xeemu.frontends.parsing.layouts import Layouts, is_volatile
 from xeemu.frontends.tree import SourceLocation
 from xeemu.frontends.types import Type
 
@@ -76,12 +76,13 @@ class Records(Layouts):
         if to.get_canonical().kind.name in _FUNCTIONS:
             return types.Opaque("a function")
         const = bool(to.get_canonical().is_const_qualified())
-        return types.Pointer(self.type(to, cursor, place), "generic", const)
+        return types.Pointer(self.type(to, cursor, place), "generic", const, is_volatile(to))
 
     def decayed(self, of: Any, cursor: Cursor, place: SourceLocation) -> types.Pointer:
         """A pointer to the elements of an array type of clang's."""
         element = of.element_type.get_canonical()
-        return types.Pointer(self.type(element, cursor, place), "generic", bool(element.is_const_qualified()))
+        const = bool(element.is_const_qualified())
+        return types.Pointer(self.type(element, cursor, place), "generic", const, is_volatile(element))
 
     def _record(self, of: Any, place: SourceLocation) -> Type:
         declaration = of.get_declaration()

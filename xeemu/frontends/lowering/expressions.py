@@ -1,5 +1,6 @@
 """Expressions: their values, one rule for each kind of node."""
 
+import dataclasses
 from collections.abc import Callable, Sequence
 
 from xeemu.frontends import arithmetic, composites, types, values
@@ -88,8 +89,7 @@ def _decayed(walk: Walk, of: types.Array, spot: places.Spot) -> Value:
     private = types.Pointer(of.element, "private")
     match spot:
         case places.Cell(pointer):
-            to = types.Pointer(of.element, pointer.type.space, pointer.type.const)
-            return Pointing(to, pointer.memory, pointer.offset)
+            return dataclasses.replace(pointer, type=dataclasses.replace(pointer.type, pointee=of.element))
         case places.Slot(key, path) if isinstance(of.element, types.Opaque):
             return Address(private, key, (*path, 0))
         case places.Slot(key, path):
@@ -274,7 +274,7 @@ def _pointer_to(to: types.Pointer, value: Value) -> Value:
     match value:
         case Pointing(type=of, memory=memory, offset=offset):
             pointee = of.pointee if isinstance(to.pointee, types.Void | types.Opaque) else to.pointee
-            return Pointing(types.Pointer(pointee, of.space, to.const), memory, offset)
+            return Pointing(types.Pointer(pointee, of.space, to.const, to.volatile), memory, offset)
         case Either(condition=condition, then=a, otherwise=b):
             return Either(to, condition, _pointer_to(to, a), _pointer_to(to, b))
         case Number():

@@ -193,12 +193,13 @@ def _allocate(walk: Walk, kernel: Function) -> None:
 
 
 def _in_memory(variable: Variable) -> bool:
-    """True if a variable is a memory: all local ones, arrays, and records with arrays or unions in them."""
+    """True if a variable is a memory: local and volatile ones, arrays, and records with arrays or unions in them."""
     if variable.space == "local":
         # A pointer in local memory is one for the whole group, and as such a variable.
         return not isinstance(variable.type, types.Pointer)
     # Pointers are not stored in memories; an array of them, or a record with some, is in registers.
-    return variable.space == "private" and _has_array(variable.type) and not types.holds_pointer(variable.type)
+    held = variable.volatile or _has_array(variable.type)
+    return variable.space == "private" and held and not types.holds_pointer(variable.type)
 
 
 def _has_array(of: types.Type) -> bool:
@@ -224,11 +225,6 @@ def prints(function: Function, names: Collection[str] = printing.PRINTING) -> bo
     """True if a kernel calls `printf`, or has an `assert`."""
     parts = (node for part in effects.functions(function) for node in effects.nodes(part.body))
     return any(isinstance(node, Call) and node.name in names for node in parts)
-
-
-def is_volatile(function: Function) -> bool:
-    """True if a kernel, or what it calls, has something volatile."""
-    return any(part.spells("volatile") for part in effects.functions(function))
 
 
 def _is_global(of: types.Type) -> bool:

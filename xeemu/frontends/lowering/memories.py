@@ -125,7 +125,7 @@ def _sum(a: Number, b: Number) -> Number:
 
 def further(walk: Walk, pointer: Pointing, size_bytes: int, to: Type) -> Pointing:
     """A pointer to a part of what another one points to, a number of bytes from its beginning."""
-    of = types.Pointer(to, pointer.type.space, pointer.type.const)
+    of = dataclasses.replace(pointer.type, pointee=to)
     step = units(walk, pointer.memory, size_bytes)
     return Pointing(of, pointer.memory, _sum(pointer.offset, values.constant(step, pointer.offset.type)))
 
@@ -203,14 +203,14 @@ def _joined(held: Scalar, parts: Sequence[jax.Array], of: Scalar) -> Number:
 
 def _raw(walk: Walk, pointer: Pointing, count: int) -> list[jax.Array]:
     """`count` elements that follow each other."""
-    memory, index = walk.memories[pointer.memory], values.index(pointer.offset)
+    memory, index, volatile = walk.memories[pointer.memory], values.index(pointer.offset), pointer.type.volatile
     if count == 1:
         with walk.scope():
-            return [memory.load(index)]
+            return [memory._load(index, volatile=volatile)]
     if not index.ndim and walk.where is None and memory.space != "private":
-        return memory._load_vector(jnp.asarray(index), count)
+        return memory._load_vector(jnp.asarray(index), count, volatile)
     with walk.scope():
-        found = memory.load(values.consecutive(index, count, walk.shape))
+        found = memory._load(values.consecutive(index, count, walk.shape), volatile=volatile)
     return [found[..., k] for k in range(count)]
 
 
@@ -296,14 +296,14 @@ def _parts(n: Number, held: Scalar) -> list[Data]:
 
 
 def _write(walk: Walk, pointer: Pointing, data: Sequence[Data]) -> None:
-    memory, index = walk.memories[pointer.memory], values.index(pointer.offset)
+    memory, index, volatile = walk.memories[pointer.memory], values.index(pointer.offset), pointer.type.volatile
     with walk.scope():
         if len(data) == 1:
-            walk.memories[pointer.memory] = memory.at[index].set(data[0])
+            walk.memories[pointer.memory] = memory._store(index, data[0], volatile=volatile)
             partial_records.note(walk, pointer.memory, index, True)
             return
         columns = [d if d.ndim else lax.broadcast(d, walk.shape) for d in map(jnp.asarray, data)]
         rows = jnp.stack(columns, -1)
         each = values.consecutive(index, len(data), walk.shape)
-        walk.memories[pointer.memory] = memory.at[each].set(rows)
+        walk.memories[pointer.memory] = memory._store(each, rows, volatile=volatile)
         partial_records.note(walk, pointer.memory, each, True)

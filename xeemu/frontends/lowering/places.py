@@ -111,7 +111,8 @@ def _of_variable(walk: Walk, node: Name) -> Spot:
         return Slot(key)
     if (memory := memories_key(walk, node)) is not None:
         space = walk.layouts[memory].space
-        return Cell(Pointing(types.Pointer(node.type, space), memory, values.constant(0, types.INT)))
+        of = types.Pointer(node.type, space, volatile=node.variable.volatile)
+        return Cell(Pointing(of, memory, values.constant(0, types.INT)))
     if node.variable.space != "constant" and not statics.belongs(walk.program, node.variable):
         raise walk.refuse(
             f"{node.variable.name} is no variable of the kernel and no constant; make it const, or give the kernel a "
@@ -253,8 +254,7 @@ def behind(walk: Walk, pointer: Value, to: Type) -> Spot:
     """The place that a pointer points to."""
     match pointer:
         case Pointing():
-            space, const = pointer.type.space, pointer.type.const
-            return Cell(Pointing(types.Pointer(to, space, const), pointer.memory, pointer.offset))
+            return Cell(dataclasses.replace(pointer, type=dataclasses.replace(pointer.type, pointee=to)))
         case Address(variable=variable, path=path):
             return Slot(variable, path)
         case Either(condition=condition, then=a, otherwise=b):

@@ -67,7 +67,7 @@ def _records(kernel: Function) -> frozenset[Variable]:
 
 def _is_object(variable: Variable) -> bool:
     of = variable.type
-    if not isinstance(of, types.Record) or variable.space != "private" or types.holds_pointer(of):
+    if not isinstance(of, types.Record) or variable.space != "private" or variable.volatile or types.holds_pointer(of):
         return False
     return len(types.scalars(of)) <= _MOST_IN_RECORDS and not _has_union(of)
 
@@ -109,6 +109,7 @@ def _is_small(variable: Variable) -> bool:
     return (
         isinstance(variable.type, types.Array)
         and variable.space == "private"
+        and not variable.volatile
         and isinstance(of, types.Scalar | types.Vector)
         and 0 < count <= _MOST
         and (given is None or isinstance(given, Initializer))

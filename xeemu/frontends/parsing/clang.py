@@ -10,7 +10,6 @@ import functools
 import importlib
 import linecache
 import os
-import re
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -191,11 +190,6 @@ def before(cursor: Cursor, part: Cursor) -> list[str]:
 def key(cursor: Cursor) -> int:
     """What two cursors of one declaration have in common."""
     return int(cursor.canonical.data[0] or 0)
-
-
-def spells(cursor: Cursor, word: str) -> bool:
-    """True if a word stands in a declaration, macros replaced."""
-    return re.search(rf"\b{word}\b", printed(cursor)) is not None
 
 
 def printed(cursor: Cursor, head: bool = False) -> str:

@@ -1,6 +1,5 @@
 """Definitions: the functions and variables of one translation unit."""
 
-import functools
 import re
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -75,7 +74,10 @@ class Definitions:
             self._refused[key] = error
             return
         space = _space(cursor, outside=True)
-        variable = Variable(cursor.spelling, of, space, place, lambda: self._global_value(cursor, place))
+        volatile = layouts.is_volatile(cursor.type)
+        variable = Variable(
+            cursor.spelling, of, space, place, lambda: self._global_value(cursor, place), volatile=volatile
+        )
         self._globals[key] = self._variables[key] = variable
 
     def _global_value(self, cursor: Cursor, place: SourceLocation) -> tree.Expression | None:
@@ -92,7 +94,10 @@ class Definitions:
         place = body.at(cursor)
         of = body.type(cursor)
         values: list[tree.Expression] = []
-        variable = Variable(cursor.spelling, of, _space(cursor), place, lambda: values[0] if values else None)
+        volatile = layouts.is_volatile(cursor.type)
+        variable = Variable(
+            cursor.spelling, of, _space(cursor), place, lambda: values[0] if values else None, volatile=volatile
+        )
         body.variables[clang.key(cursor)] = variable
         body.text.take(cursor.spelling)
         first = clang.initializer(cursor)
@@ -119,7 +124,6 @@ class Definitions:
             sub_group_size[0] if sub_group_size else None,
             spelled,
             lambda: self._read(cursor, self._functions[key], refused),
-            functools.partial(clang.spells, cursor),
         )
 
     def _result(self, cursor: Cursor, place: SourceLocation) -> tuple[Type, KernelError | None]:

@@ -48,6 +48,14 @@ def is_const(of: Any) -> bool:
     return bool(of.is_const_qualified())
 
 
+def is_volatile(of: Any) -> bool:
+    """True if each access to what has a type (clang's) has to be carried out."""
+    of = of.get_canonical()
+    while of.kind.name.endswith("ARRAY") and not of.is_volatile_qualified():
+        of = of.element_type
+    return bool(of.is_volatile_qualified())
+
+
 def is_named(field: Cursor) -> bool:
     """True if a field has a name; a struct or union without one is seen through."""
     return bool(field.spelling) and "(" not in field.spelling
@@ -113,7 +121,7 @@ class Layouts:
         to = of.get_pointee()
         if to.kind.name in ("FUNCTIONPROTO", "FUNCTIONNOPROTO"):
             raise refusals.at(place, "a pointer to a function; call the functions by name, chosen by if or switch")
-        return types.Pointer(self.type(to, cursor, place), space(to) or "private", is_const(to))
+        return types.Pointer(self.type(to, cursor, place), space(to) or "private", is_const(to), is_volatile(to))
 
     def _vector(self, of: Any, cursor: Cursor, place: SourceLocation) -> Type:
         element = self.type(of.element_type, cursor, place)

@@ -1,0 +1,89 @@
+"""Which loads of a program are left out, since a work-item has in a register what they would load.
+
+By the rules of xeemu/cost/README.md alone, execution after execution: it has what it has loaded from the same place or
+stored there, for the lanes that did, until something is stored to what may be the same, or a barrier comes. What only
+some work-groups have left in a branch or loop counts for nothing after it. A place that a counter is in is another one
+in each iteration.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+_COUNTER = re.compile(r"\bk\d+\b")
+
+Literal = tuple[str, tuple[tuple[str, int], ...]]
+Literals = frozenset[Literal]
+
+
+def literal(text: str, counters: Mapping[str, int]) -> Literal:
+    """A text with the values of the counters in it."""
+    return text, tuple((name, counters[name]) for name in sorted(set(_COUNTER.findall(text))) if name in counters)
+
+
+class _Held(NamedTuple):
+    """What is in registers of one place: its elements, and for each time the conditions that the lanes have met."""
+
+    element: np.ndarray
+    lanes: tuple[Literals, ...]
+
+
+Place = tuple[str, Any, int]
+"""A memory, what stands before the constant of a place, and that constant."""
+
+
+class Registers:
+    """The registers of a work-group's work-items.
+
+    Args:
+      met: memories for which each barrier is one.
+    """
+
+    def __init__(self, met: Iterable[str]) -> None:
+        self._met, self._held = frozenset(met), dict[Place, _Held]()
+        self.empty = set[str]()  # counters of loops that had no iteration
+
+    def copy(self) -> dict[Place, _Held]:
+        return dict(self._held)
+
+    def leave(self, before: Mapping[Place, _Held], changed: Iterable[str]) -> None:
+        """Leaves what need not have been executed: what was held before it is, but of memories that it may change."""
+        self._held = dict(before)
+        self._drop(changed)
+
+    def meet(self, memory: str) -> None:
+        """A barrier for a memory."""
+        self._drop({memory, *self._met})
+
+    def forget(self, counter: str) -> None:
+        """The end of an iteration of a loop: places that its counter is in are others in the next one."""
+        self._held = {
+            place: held for place, held in self._held.items() if repr(counter) not in repr((place[1], held.lanes))
+        }
+
+    def access(self, op: str, place: Place, element: np.ndarray, lanes: Literals, volatile: bool) -> bool:
+        """An access to elements `[L, P]`; false if it is left out."""
+        held = self._held.get(place)
+        if op == "load":
+            if not volatile and held is not None and any(each <= lanes for each in held.lanes):
+                return False
+            if not volatile:
+                self._held[place] = _Held(element, (*(held.lanes if held else ()), lanes))
+            return True
+        self._held = {at: held for at, held in self._held.items() if not _may_be_same(at, held, place, element)}
+        if op == "store" and not volatile:
+            self._held[place] = _Held(element, (lanes,))
+        return True
+
+    def _drop(self, memories: Iterable[str]) -> None:
+        gone = frozenset(memories)
+        self._held = {place: held for place, held in self._held.items() if place[0] not in gone}
+
+
+def _may_be_same(at: Place, held: _Held, place: Place, element: np.ndarray) -> bool:
+    """True if a work-item's store may change what it holds: elements are only known to differ by constants."""
+    if at[0] != place[0]:
+        return False
+    return at[1] != place[1] or bool((held.element[:, :, None] == element[:, None]).any())

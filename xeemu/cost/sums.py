@@ -1,0 +1,199 @@
+"""Sums: integers as what is known to be added up, so that equal ones are told however they are written.
+
+A compiler brings sums, differences and products with constants into one form (LLVM's Reassociate and InstCombine), in
+which `4 * i + 1` and `(i << 2) | 1` are one number, and the distance of `x[i + 1]` from `x[i]` is known.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from xeemu.ir.program import Constant, Op, Value
+from xeemu.knowledge.value_numbering import Numbers
+
+_MOST_BITS = 64
+_SMALL = 64
+"""Elements of constants that are compared."""
+
+
+class Sum(NamedTuple):
+    """A sum, all modulo the values of its type.
+
+    Attributes:
+      terms: numbers of values, each with the factor that it has.
+      constant: what is added to them.
+    """
+
+    terms: frozenset[tuple[int, int]]
+    constant: int
+
+    @property
+    def multiple(self) -> int:
+        """A power of 2 of which the sum is a multiple, whatever the values are."""
+        bits = self.constant
+        for _, factor in self.terms:
+            bits |= factor
+        return bits & -bits
+
+
+class Component(NamedTuple):
+    """A component of an index.
+
+    Attributes:
+      base: the number of what a constant is added to.
+      constant: that constant.
+      length: how many numbers from it on may be those of the elements of a work-item.
+    """
+
+    base: int
+    constant: int
+    length: int
+
+
+class Sums:
+    """The sums that numbered values are.
+
+    Args:
+      numbers: the values' numbers.
+      depth: by number the loops around what makes a value another one in each iteration; those of sums are added.
+    """
+
+    def __init__(self, numbers: Numbers, depth: dict[int, int]) -> None:
+        self._numbers, self._depth = numbers, depth
+        self._known: dict[int, Sum] = {}
+        self._made_of: dict[int, Sum] = {}  # of what is broadcast or converted
+        self._counting: dict[int, int] = {}  # of what goes up by one along an axis, that axis's size
+
+    def of(self, number: int) -> Sum:
+        """What is added up to the value of a number."""
+        return self._known.get(number, Sum(frozenset({(number, 1)}), 0))
+
+    def place(self, number: int, private: int) -> Component:
+        """A component of the index of so many elements of each work-item, as what its constant is added to.
+
+        Of elements of which it is not known how far they are apart, places with other constants may be the same.
+        """
+        terms, constant = self.of(number)
+        step = 0 if private == 1 else self._step(number, private)
+        apart = constant if step is None else constant % max(1, step)
+        base = self._noted(self._numbers.of(("terms", terms, apart)), terms)
+        return Component(base, constant, 1 if step is None else max(1, step * private))
+
+    def _step(self, number: int, private: int) -> int | None:
+        """How far so many elements of a work-item that follow each other are apart."""
+        terms = self._before(self.of(number)).terms
+        steps = [abs(factor) for each, factor in terms if self._counting.get(each) == private]
+        return steps[0] if len(steps) == 1 else None
+
+    def constant(self, value: Constant) -> int:
+        """The number of a constant."""
+        if not value.is_literal and value.array.size <= _SMALL:
+            number = self._numbers.of(("array", str(value.dtype), value.shape, value.array.tobytes()))
+        else:
+            number = self._numbers.constant(value)
+        if _is_integer(value) and value.array.size:
+            elements = value.array.reshape(-1)
+            if (elements == elements[0]).all():
+                self._known[number] = Sum(frozenset(), int(elements[0]))
+            elif (np.diff(elements) == 1).all():
+                self._counting[number] = elements.size
+        return number
+
+    def result(self, op: Op, used: Sequence[int]) -> int | None:
+        """The number of what an operation gives to operands of such numbers; None if it is no sum of them."""
+        if len(op.results) != 1 or not _is_integer(op.results[0]):
+            return None
+        if op.name == "iota":
+            (made,) = self._numbers.results(op, used)
+            self._counting[made] = op.attributes["shape"][op.attributes["dimension"]]
+            return made
+        if op.name == "convert_element_type":
+            same = op.operands[0].dtype == op.results[0].dtype
+            return used[0] if same else self._made(op, used[0], self.of(used[0]))
+        if op.name == "broadcast_in_dim":
+            found: Sum | None = self._broadcast(op, used[0])
+        else:
+            found = self._summed(op.name, [self.of(number) for number in used])
+        return None if found is None else self._number(_wrapped(found, op.results[0]), op.results[0])
+
+    def difference(self, one: int, other: int) -> Sum:
+        """What one value is more than another, in numbers from before they were broadcast or converted."""
+        return self._before(_added(self.of(one), self.of(other), -1))
+
+    def step(self, number: int, following: int | None) -> int | None:
+        """The constant by which one value is more than another; None if it is none."""
+        found = None if following is None else self.difference(following, number)
+        return None if found is None or found.terms else found.constant
+
+    def _before(self, found: Sum) -> Sum:
+        total = Sum(frozenset(), found.constant)
+        for number, factor in found.terms:
+            made_of = self._made_of.get(number)
+            each = Sum(frozenset({(number, 1)}), 0) if made_of is None else self._before(made_of)
+            total = _added(total, _times(each, factor), 1)
+        return total
+
+    def _made(self, op: Op, number: int, of: Sum) -> int:
+        """What an operation makes of a number that is such a sum."""
+        (made,) = self._numbers.results(op, [number])
+        self._made_of[made] = of
+        return self._noted(made, [(number, 1)])
+
+    def _number(self, found: Sum, result: Value) -> int:
+        if found.constant == 0 and len(found.terms) == 1:
+            ((number, factor),) = found.terms
+            if factor == 1:
+                return number
+        number = self._numbers.of(("sum", str(result.dtype), result.shape, found))
+        self._known[number] = found
+        return self._noted(number, found.terms)
+
+    def _noted(self, number: int, terms: Iterable[tuple[int, int]]) -> int:
+        self._depth[number] = max((self._depth.get(each, 0) for each, _ in terms), default=0)
+        return number
+
+    def _broadcast(self, op: Op, used: int) -> Sum:
+        terms, constant = self.of(used)
+        made = {each: self._made(op, each, Sum(frozenset({(each, 1)}), 0)) for each, _ in terms}
+        return Sum(frozenset((made[each], factor) for each, factor in terms), constant)
+
+    def _summed(self, name: str, operands: Sequence[Sum]) -> Sum | None:
+        if name in ("add", "sub"):
+            return _added(operands[0], operands[1], 1 if name == "add" else -1)
+        if name == "neg":
+            return _times(operands[0], -1)
+        if name in ("mul", "or") and not operands[0].terms:
+            operands = operands[::-1]
+        if name not in ("mul", "or", "shift_left") or operands[1].terms:
+            return None
+        a, constant = operands[0], operands[1].constant
+        if name == "or":
+            return _added(a, operands[1], 1) if constant == 0 or 0 < constant < a.multiple else None
+        if name == "mul":
+            return _times(a, constant)
+        return _times(a, 1 << constant) if 0 <= constant < _MOST_BITS else None
+
+
+def _is_integer(value: Value) -> bool:
+    """True of integers; keys of random numbers have no dtype of NumPy's."""
+    return isinstance(value.dtype, np.dtype) and value.dtype.kind in "iu"
+
+
+def _added(a: Sum, b: Sum, sign: int) -> Sum:
+    found = dict(a.terms)
+    for number, factor in b.terms:
+        found[number] = found.get(number, 0) + sign * factor
+    return Sum(frozenset(term for term in found.items() if term[1]), a.constant + sign * b.constant)
+
+
+def _times(a: Sum, factor: int) -> Sum:
+    return Sum(frozenset((number, each * factor) for number, each in a.terms), a.constant * factor)
+
+
+def _wrapped(found: Sum, result: Value) -> Sum:
+    """A sum as the type of a value has it, in which numbers that go beyond its ends begin again at the other."""
+    dtype = np.dtype(result.dtype)
+    least, values = int(np.iinfo(dtype).min), 1 << 8 * dtype.itemsize
+    terms = ((number, (factor - least) % values + least) for number, factor in found.terms)
+    return Sum(frozenset(term for term in terms if term[1]), (found.constant - least) % values + least)
