@@ -273,7 +273,7 @@ def _is_unclear(program: Program, access: Access, touched: Sequence[Execution]) 
         return False
     names = {name for value in access.index for name in _NAMES.findall(value.plain) if name[0] == "k"}
     unrolled = {loop.counter for loop in program.loops if loop.how == "unrolled"}
-    if any(name in unrolled for _, counters in touched[0].literals for name, _ in counters):
+    if any(counters for _, counters in touched[0].literals):
         return True
     if not names:
         return False

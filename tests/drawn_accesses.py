@@ -372,7 +372,8 @@ class _Draw:
         return Value(*texts, min(0, a.low), max(a.high, other))
 
     def clipped(self, a: Value) -> Value:
-        bound, name = self.chance.randint(0, max(a.high, 1)), self.chance.choice(("minimum", "maximum"))
+        bound = self.chance.randint(min(max(a.low, 0) + 1, max(a.high, 1)), max(a.high, 1))
+        name = self.chance.choice(("minimum", "maximum"))
         texts = (f"{xp}.{name}({t}, {bound})" for xp, t in (("jnp", a.kernel), ("np", a.plain)))
         ends = (min(a.low, bound), min(a.high, bound)) if name == "minimum" else (bound, max(a.high, bound))
         return Value(*texts, *ends)
