@@ -54,8 +54,9 @@ def figures(program: Program, access: Access, executions: Sequence[Execution], d
         carried_out = [e for e in own if e.carried_out]
         for first in range(0, len(carried_out), _TOGETHER):
             part = carried_out[first : first + _TOGETHER]
-            times = -(-part[0].element.shape[0] // program.sub_group_size) if part[0].scalar else 1
             shared = _shared_words(access, part, device) > 1 and width > 1
+            alone = part[0].scalar and not shared
+            times = -(-part[0].element.shape[0] // program.sub_group_size) if alone else 1
             part = [_reduced(program, e) for e in part] if _is_reduced(access, part, device) else part
             for instructions in (_of_sub_groups if shared else _instructions)(program, access, part, width):
                 for name, number in _counted(access, instructions, device).items():
