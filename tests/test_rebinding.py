@@ -239,7 +239,7 @@ CHANGES_OF_OBJECTS = {
     **{f"{what} of an object": (what, set_attribute(SCALE)) for what in list(OF_OBJECTS)[:6]},
     "a slot": ("slot", set_attribute(SLOTS)),
     "a slot that was empty": ("missing slot", set_attribute(SLOTS, "empty")),
-    "an attribute in place of the class's": ("class", set_attribute(DERIVED, "k")),
+    "an attribute in place of the class's": ("class", lambda patch, value: patch.setitem(vars(DERIVED), "k", value)),
     "a class's in place of its base's": ("class", set_attribute(Derived, "k")),
     "an attribute of a library's object": ("arguments", set_attribute(ARGUMENTS)),
     "what a decorator reaches": ("decorated", named("N")),

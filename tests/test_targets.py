@@ -86,8 +86,8 @@ def test_a_kernel_of_a_file(file):
         ("mine.py", {}, r"write .*mine\.py:NAME with one of scale, mine"),
         ("mine.py:other", {}, r"mine\.py has no 'other'; write .*mine\.py:NAME with one of scale, mine"),
         ("mine.py:function", {}, r"function in .*mine\.py is a function, neither a kernel nor an example; write"),
-        ("mine.py:scale", {}, "is a kernel: write its sizes, from 1, such as --global-size 4096 --local-size 64"),
-        ("mine.py:scale", {"global_size": (64, 0)}, "is a kernel: write its sizes, from 1"),
+        ("mine.py:scale", {}, "is a kernel: write its sizes, such as --global-size 4096 --local-size 64"),
+        ("mine.py:scale", {"global_size": (64, 0)}, "64x0: sizes are numbers from 1, such as --global-size 64x64"),
         ("mine.py:scale", {"size": (64,)}, "is a kernel, which has no --size: write --global-size and --local-size"),
         ("mine.py:scale", {"global_size": (64,)}, r"takes x, n; write also --arg x=float32\[1024\] --arg n=float32"),
         (

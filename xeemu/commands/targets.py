@@ -163,7 +163,8 @@ def _global_size(options: KernelOptions, missing: str) -> Sequence[int]:
     if options.global_size is None:
         raise UsageError(missing)
     if min(options.global_size) < 1:
-        raise UsageError(f"--global-size {'x'.join(map(str, options.global_size))}: sizes are numbers from 1")
+        given, such = ("x".join(map(str, sizes)) for sizes in (options.global_size, [64] * len(options.global_size)))
+        raise UsageError(f"--global-size {given}: sizes are numbers from 1, such as --global-size {such}")
     return options.global_size
 
 
