@@ -33,6 +33,9 @@ CASES = [
     ("y[i] = x[i]; y[2 * i] = 1; z[i] = y[i];", [1, 1]),  # it may be the same
     ("if (i < 70) { y[i] = x[i]; z[i] = x[0]; } if (i < 50) z[i] = y[i];", [2 * 3 / 4, 2 / 4]),  # z may be y
     ("float a = 0; if (i < 70) a = x[i]; if (i < 50) a += x[i]; y[i] = a;", [3 / 4 + 2 / 4, 0]),  # other lanes
+    ("float a = 0; if (i < 70) a = x[i]; if ((i < 70) & (i != 50)) a += x[i]; y[i] = a;", [3 / 4, 0]),  # some of them
+    ("float a = 0; if ((i < 70) & (i != 50)) a = x[i]; if (i < 70) a += x[i]; y[i] = a;", [2 * 3 / 4, 0]),
+    ("float a = 0; if (i & 6) a = x[i]; if ((i & 6) & 3) a += x[i]; y[i] = a;", [2, 0]),  # numbers
     ("float a = 0; if (i < 70) { a = x[i]; if (a > 0) a += x[i] * a; } y[i] = a;", [3 / 4, 0]),
     ("y[i] = x[i]; barrier(CLK_GLOBAL_MEM_FENCE); z[i] = y[i] + x[i];", [2, 1]),
     ("float a = 0; for (int k = 0; k < 8; k++) a += x[i] * x[i + k]; y[i] = a;", [9, 0]),

@@ -14,6 +14,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
+import numpy as np
+
 from xeemu.cost import first_iterations
 from xeemu.cost.memory_contents import Contents, Held, Place, base_of
 from xeemu.cost.sums import Sum, Sums
@@ -26,6 +28,7 @@ from xeemu.language.linearity import Allocation, may_be_same
 from xeemu.language.primitives import Access
 
 _LESS, _GREATER = ("lt", "le"), ("gt", "ge")
+_ZERO = Sum(frozenset(), 0)
 _COMMUTING = ("add", "mul", "and", "or", "xor", "max", "min")
 
 
@@ -140,7 +143,7 @@ class _Walk:
         self._state = {memory: Contents(self.numbers.new()) for memory in every}
         self._depth: dict[int, int] = {}  # by number the loops around what makes it another one in each iteration
         self._sums = Sums(self.numbers, self._depth)
-        self._lanes: dict[int, frozenset[int]] = {}  # by number of a mask the conditions that it consists of
+        self._lanes: dict[int, frozenset[int]] = {}  # by number of a mask, or its 0 and 1, what all holds if it does
         self._less: dict[int, Sum] = {}  # by number of a condition what is less than 0, or not more, if it holds
 
     def body(self, region: Region, facts: Facts, given: Sequence[int], scope: _Scope) -> list[int]:
@@ -182,14 +185,28 @@ class _Walk:
         if op.has_effects or not op.results or op.name == ops.ALLOCATE or ops.of(op).updates:
             return self._new(op.results, depth)
         if (number := self._sums.result(op, used)) is not None:
-            return [number]
-        results = self.numbers.results(op, sorted(used) if op.name in _COMMUTING else used)
-        self._depth |= dict.fromkeys(results, self._varies(used))
-        if op.name in ("and", "broadcast_in_dim"):
-            self._lanes[results[0]] = frozenset().union(*map(self._conditions, used))
+            results = [number]
+        else:
+            results = self.numbers.results(op, sorted(used) if op.name in _COMMUTING else used)
+            self._depth |= dict.fromkeys(results, self._varies(used))
+        if (conditions := self._all_of(op, used)) is not None:
+            self._lanes[results[0]] = conditions
         if op.name in (*_LESS, *_GREATER):
             self._less[results[0]] = self._sums.difference(*(used if op.name in _LESS else used[::-1]))
         return results
+
+    def _all_of(self, op: Op, used: Sequence[int]) -> frozenset[int] | None:
+        """The conditions that all hold where what an operation gives is true, or 1 where C has 0 and 1 for it."""
+        if op.name == "ne" and self._sums.of(used[1]) == _ZERO:
+            used = used[:1]
+        elif op.name not in ("and", "broadcast_in_dim", "convert_element_type"):
+            return None
+        found = frozenset[int]()
+        for value, number in zip(op.operands, used, strict=False):
+            if value.dtype != np.bool_ and number not in self._lanes:
+                return None
+            found |= self._conditions(number)
+        return found
 
     def _conditions(self, mask: int) -> frozenset[int]:
         return self._lanes.get(mask, frozenset((mask,)))
