@@ -185,6 +185,44 @@ def test_a_loop_that_work_items_leave_one_after_the_other_loads_once(loop):
 
 
 @xe.kernel(sub_group_size=32)
+def of_inner_loops(wg, x, out, *, low):
+    """An element, loaded in a loop of each work-item and again in one inside of it."""
+    i, lid = wg.global_id(), wg.local_id()
+
+    def inner(_, total):
+        return total + x[i]
+
+    def outer(_, total):
+        return wg.fori_loop(low, lid % 3, inner, total + x[i])
+
+    return out.at[i].set(wg.fori_loop(low, lid % STEPS, outer, jnp.zeros(wg.size, jnp.float32)))
+
+
+@pytest.mark.parametrize("low", [0, 1])
+def test_work_items_in_an_inner_loop_are_in_the_outer_one(low):
+    report = xe.estimate(of_inner_loops, N, device="h200")(X, OUT, low=low)
+    assert [s.requests for s in report.sites if s.memory == "x"] == [GROUPS]
+
+
+@xe.kernel(sub_group_size=32)
+def of_some_iterations(wg, x, out):
+    """An element, loaded in a loop that the last of three iterations around it does without."""
+    i = wg.global_id()
+
+    def outer(carry):
+        k, total = carry
+        return 2 * k, lax.fori_loop(1, (k + 1) % 5, lambda _, total: total + x[i], total)
+
+    start = jnp.int32(1), jnp.zeros(wg.size, jnp.float32)
+    return out.at[i].set(lax.while_loop(lambda carry: carry[0] < 5, outer, start)[1])
+
+
+def test_a_loop_that_one_iteration_does_without_leaves_nothing_in_registers():
+    report = xe.estimate(of_some_iterations, N, device="h200")(X, OUT)
+    assert [s.requests for s in report.sites if s.memory == "x"] == [2 * GROUPS]
+
+
+@xe.kernel(sub_group_size=32)
 def of_pairs(wg, x, out, *, distance):
     """Two elements of each work-item, loaded again after others have been stored so far from them."""
     i, own = wg.global_id(), jnp.arange(2)[None]

@@ -21,7 +21,17 @@ def of_operation(operation: Operation, around: Facts) -> Operation | None:
 def begun(root: Node) -> frozenset[Facts]:
     """The call paths of bodies that are executed in each execution of the body around them."""
     nodes = [node for node in root.nodes() if node.parent is not None and not _is_later(node)]
-    return frozenset({node.facts for node in nodes} - {node.facts for node in nodes if not _always_begins(node)})
+    others = {node.facts for node in nodes if not _always_begins(node)}
+    return frozenset({node.facts for node in nodes} - others - _absent(root))
+
+
+def _absent(root: Node) -> set[Facts]:
+    """Bodies that some iterations do without, of a loop that was walked iteration by iteration."""
+    inner = [(node.facts, {step.facts for step in node.steps if isinstance(step, Node)}) for node in root.nodes()]
+    every: dict[Facts, set[Facts]] = {}
+    for around, bodies in inner:
+        every.setdefault(around, set()).update(bodies)
+    return {facts for around, bodies in inner for facts in every[around] - bodies}
 
 
 def _always_begins(node: Node) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 
 from xeemu.cost import first_iterations
 from xeemu.cost.memory_contents import Contents, Held, Place, base_of
-from xeemu.cost.sums import Sum, Sums
+from xeemu.cost.sums import ZERO, Sum, Sums
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge.access_tree import AccessTree, Key, Node, Operation
@@ -144,6 +144,7 @@ class _Walk:
         self._depth: dict[int, int] = {}  # by number the loops around what makes it another one in each iteration
         self._sums = Sums(self.numbers, self._depth)
         self._lanes: dict[int, frozenset[int]] = {}  # by number of a mask, or its 0 and 1, what all holds if it does
+        self._otherwise_zero: dict[int, frozenset[int]] = {}  # by number the conditions without which it is 0
         self._less: dict[int, Sum] = {}  # by number of a condition what is less than 0, or not more, if it holds
 
     def body(self, region: Region, facts: Facts, given: Sequence[int], scope: _Scope) -> list[int]:
@@ -191,6 +192,10 @@ class _Walk:
             self._depth |= dict.fromkeys(results, self._varies(used))
         if (conditions := self._all_of(op, used)) is not None:
             self._lanes[results[0]] = conditions
+        if op.name == "select_n" and self._sums.of(used[1]) == ZERO:
+            self._otherwise_zero[results[0]] = self._conditions(used[0])
+        if op.name == "lt" and op.merges:  # the number of an iteration, which is not below 0, and how many there are
+            self._lanes[results[0]] = self._otherwise_zero.get(used[1], frozenset()).union(results)
         if op.name in (*_LESS, *_GREATER):
             self._less[results[0]] = self._sums.difference(*(used if op.name in _LESS else used[::-1]))
         return results

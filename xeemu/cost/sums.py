@@ -37,6 +37,9 @@ class Sum(NamedTuple):
         return bits & -bits
 
 
+ZERO = Sum(frozenset(), 0)
+
+
 class Component(NamedTuple):
     """A component of an index.
 
