@@ -262,14 +262,20 @@ def compare(program: Program, report: xe.Report) -> list[Comparison]:
     return [
         _compared(program, access, touched[access.label], sites.get(access.label), device)
         for access in program.accesses
-        if access.label not in unclear and not _is_unclear(program, access, touched[access.label])
+        if access.label not in unclear and not _is_unclear(program, access, touched[access.label], device)
     ]
 
 
-def _is_unclear(program: Program, access: Access, touched: Sequence[Execution]) -> bool:
-    """True if a place or mask with a counter is the same in several iterations, which compilers may find or not."""
+def _is_unclear(program: Program, access: Access, touched: Sequence[Execution], device: xe.Device) -> bool:
+    """True if a place or mask with a counter is the same in several iterations, which compilers may find or not.
+
+    So is a place with ids that is the same for all work-items, as `lid0 >> 8` is, where that decides what they make.
+    """
     if access.space == "private" and (_indexed(program, access) == {"maybe"} or _is_one(touched)):
         return not _is_in_registers(program, access)
+    written_alike = all(e.alike for e in touched)
+    if device.shared_load_words and access.private > 1 and not written_alike and all(map(_is_same_for_all, touched)):
+        return True
     if access.op != "load" or not touched:
         return False
     names = {name for value in access.index for name in _NAMES.findall(value.plain) if name[0] == "k"}
@@ -287,8 +293,15 @@ def _is_unclear(program: Program, access: Access, touched: Sequence[Execution]) 
 
 
 def _is_one(touched: Sequence[Execution]) -> bool:
-    """True if all work-items access the same elements, whatever ids are in their places."""
-    return len({row.tobytes() for e in touched for row in e.element}) == 1
+    """True if all work-items of all groups access the same elements, whatever ids are in their places."""
+    rows: dict[int, set[bytes]] = {e.group: set() for e in touched}
+    for e in touched:
+        rows[e.group].add(e.element[0].tobytes())
+    return all(map(_is_same_for_all, touched)) and len(set(map(frozenset, rows.values()))) == 1
+
+
+def _is_same_for_all(execution: Execution) -> bool:
+    return bool((execution.element == execution.element[:1]).all())
 
 
 def _compared(

@@ -59,9 +59,12 @@ class Registers:
 
     def forget(self, counter: str) -> None:
         """The end of an iteration of a loop: places that its counter is in are others in the next one."""
-        self._held = {
-            place: held for place, held in self._held.items() if repr(counter) not in repr((place[1], held.lanes))
-        }
+        for place, held in list(self._held.items()):
+            lanes = tuple(each for each in held.lanes if repr(counter) not in repr(each))
+            if not lanes or repr(counter) in repr(place[1]):
+                del self._held[place]
+            else:
+                self._held[place] = held._replace(lanes=lanes)
 
     def access(self, op: str, place: Place, element: np.ndarray, lanes: Literals, volatile: bool) -> bool:
         """An access to elements `[L, P]`; false if it is left out."""

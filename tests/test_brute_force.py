@@ -37,6 +37,13 @@ def test_more_estimates_have_all_counts(first, tmp_path):
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("seed", [20246, 20265, 20493, 20569, 21096, 21426])
+def test_estimates_that_were_wrong_are_right(seed, tmp_path):
+    """Loops of work-items in others, iterations without a loop, masks with counters, ids that change no place."""
+    assert [str(c) for c in report(seed, tmp_path) if c.verdict == "wrong"] == []
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(300, 312))
 def test_a_profile_counts_what_a_brute_force_does(seed, tmp_path):
     assert [str(c) for c in report(seed, tmp_path, profiled=True) if c.verdict == "wrong"] == []

@@ -18,7 +18,7 @@ import numpy as np
 
 from xeemu.cost import first_iterations
 from xeemu.cost.memory_contents import Contents, Held, Place, base_of
-from xeemu.cost.sums import ZERO, Sum, Sums
+from xeemu.cost.sums import Sum, Sums
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge.access_tree import AccessTree, Key, Node, Operation
@@ -192,7 +192,7 @@ class _Walk:
             self._depth |= dict.fromkeys(results, self._varies(used))
         if (conditions := self._all_of(op, used)) is not None:
             self._lanes[results[0]] = conditions
-        if op.name == "select_n" and self._sums.of(used[1]) == ZERO:
+        if op.name == "select_n" and self._sums.of(used[1]) == _ZERO:
             self._otherwise_zero[results[0]] = self._conditions(used[0])
         if op.name == "lt" and op.merges:  # the number of an iteration, which is not below 0, and how many there are
             self._lanes[results[0]] = self._otherwise_zero.get(used[1], frozenset()).union(results)

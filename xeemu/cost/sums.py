@@ -37,9 +37,6 @@ class Sum(NamedTuple):
         return bits & -bits
 
 
-ZERO = Sum(frozenset(), 0)
-
-
 class Component(NamedTuple):
     """A component of an index.
 
