@@ -318,7 +318,7 @@ def _choose(branch: Branch, state: _State, registers: Registers, found: Found) -
             literals = state.literals | {literal(condition, state.counters)}
             divergent = state.divergent or branch.items
             _run(inner, state._replace(active=mask, divergent=divergent, literals=literals), registers, found)
-        if not branch.items:
+        if not (branch.items and state.names["is_opencl"]):
             registers.leave(before, changed(branch.then + branch.otherwise))
 
 

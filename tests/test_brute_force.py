@@ -37,9 +37,11 @@ def test_more_estimates_have_all_counts(first, tmp_path):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("seed", [20246, 20265, 20493, 20569, 21096, 21426])
+@pytest.mark.parametrize("seed", [20246, 20265, 20457, 20493, 20569, 21096, 21426, 21481])
 def test_estimates_that_were_wrong_are_right(seed, tmp_path):
-    """Loops of work-items in others, iterations without a loop, masks with counters, ids that change no place."""
+    """Loops of work-items in others, iterations without a loop, masks with counters, ids that change no place, branches
+    in loops, loads by all after loads by some.
+    """
     assert [str(c) for c in report(seed, tmp_path) if c.verdict == "wrong"] == []
 
 
