@@ -3,8 +3,8 @@
 By the rules of xeemu/cost/README.md alone, execution after execution: it has what it has loaded from the same place or
 stored there, for the lanes that did, until something is stored to what may be the same, or a barrier comes. What only
 some work-groups have left in a branch or loop counts for nothing after it, nor what work-items have left in a branch,
-which comes before nothing after it, unless it is one of C, of which compilers make masks. A place that a counter is in is another one
-in each iteration.
+which comes before nothing after it, unless it is one of C, of which compilers make masks. A place that a counter is
+in is another one in each iteration.
 """
 
 import re

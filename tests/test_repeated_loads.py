@@ -223,6 +223,25 @@ def test_a_loop_that_one_iteration_does_without_leaves_nothing_in_registers():
 
 
 @xe.kernel(sub_group_size=32)
+def of_fewer_and_all(wg, x, out):
+    """An element, loaded by some work-items in a loop of some work-groups, and then by all."""
+    i, mask = wg.global_id(), wg.local_id() < 5
+
+    def inner(_, total):
+        return total + x.load((i,), where=mask)
+
+    def outer(_, total):
+        return lax.fori_loop(0, wg.group_id() % 2, inner, total) + x[i]
+
+    return out.at[i].set(lax.fori_loop(0, STEPS, outer, jnp.zeros(wg.size, jnp.float32)))
+
+
+def test_what_an_iteration_leaves_is_not_there_before_the_first():
+    report = xe.estimate(of_fewer_and_all, N, device="h200")(X, OUT)
+    assert [s.requests for s in report.sites if s.memory == "x"] == [GROUPS / 2, GROUPS]
+
+
+@xe.kernel(sub_group_size=32)
 def of_pairs(wg, x, out, *, distance):
     """Two elements of each work-item, loaded again after others have been stored so far from them."""
     i, own = wg.global_id(), jnp.arange(2)[None]

@@ -325,8 +325,13 @@ class _Walk:
             for at, (value, output) in enumerate(kept):
                 given[at] = used[len(op.seen) + at] if value is output else given[at]
             following = dict(zip(given, self.body(region, inner[k], [*seen, *given], within), strict=False))
-        for load in loop.invariant:
+        lasting = [
             self._made_once(load, loop, within, self._met_before(load.lanes, following, within.depth), scope)
+            for load in loop.invariant
+        ]
+        for load, last in zip(loop.invariant, lasting, strict=True):
+            if last is not None and loop.certain:
+                scope.available.setdefault(load.held, []).append(last)
         return self._left(within, changed) if loop.certain else ()
 
     def _left(self, within: _Scope, changed: Set[Allocation]) -> Sequence[tuple[Held, _Holding]]:
@@ -365,21 +370,20 @@ class _Walk:
 
     def _made_once(
         self, load: _Invariant, loop: _Loop, within: _Scope, met_before: frozenset[int], around: _Scope
-    ) -> None:
+    ) -> _Holding | None:
         """Notes a load that the first iteration makes alone, if its value is there at the end of an iteration, and
-        not even that if it is there before the loop."""
+        not even that if it is there before the loop; gives what is there after iterations of what was there before."""
         state, before = self._state_of(self._state, load.held), self._state_of(loop.before, load.held)
         last = _of_lanes(within.available, load.held._replace(state=state), met_before)
         if last is None:
-            return
+            return None
         first = _of_lanes(around.available, load.held._replace(state=before), load.lanes)
         if first is not None:
             self.never[load.key] = first.value
-            return
+            return None
         self.once[load.key] = loop.around
-        if state == before and loop.certain:
-            around.available.setdefault(load.held, []).append(last)
         self._invariant(load._replace(held=load.held._replace(state=before)), around)
+        return last if state == before else None
 
 
 def _of_lanes(available: _Available, held: Held, lanes: frozenset[int]) -> _Holding | None:
