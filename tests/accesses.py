@@ -8,6 +8,7 @@ Axis legend: L work-items of a work-group, P private elements of a work-item.
 """
 
 import dataclasses
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ import numpy as np
 from registers import Literals, Registers, literal
 
 Names = Mapping[str, Any]
+_NAME = re.compile(r"[a-z]\w*")
 
 
 def datum(index: Any) -> Any:
@@ -155,6 +157,13 @@ class Program:
         return list(_loops(self.body))
 
     @property
+    def counted(self) -> set[str]:
+        """The counters of loops whose bounds are constants once unrolled loops around them are written out."""
+        unrolled = {loop.counter for loop in self.loops if loop.how == "unrolled"}
+        names = {loop.counter: set(_NAME.findall(f"{loop.low.plain} {loop.high.plain}")) for loop in self.loops}
+        return {counter for counter, used in names.items() if used <= unrolled}
+
+    @property
     def groups(self) -> tuple[int, ...]:
         """Work-groups in each dimension."""
         return tuple(-(-n // s) for n, s in zip(self.global_size, self.local_size, strict=True))
@@ -215,6 +224,8 @@ class Execution:
 
 
 Found = dict[str, list[Execution]]
+Written = tuple[str, tuple[int, ...]]
+"""A loop as compilers have it, by its counter: one for each iteration of the unrolled loops around it."""
 
 
 class _State(NamedTuple):
@@ -226,7 +237,8 @@ class _State(NamedTuple):
       divergent: they need not be all.
       literals: the conditions that those which are active meet.
       counters: of the loops around, by name, so that they can be compared.
-      begun: the counters of loops that leave in registers what they have loaded.
+      begun: the counters of loops that leave in registers what they have loaded where they begin each time.
+      empty: of those loops, and of the iterations of unrolled loops around them, which do not.
     """
 
     names: Names
@@ -235,18 +247,21 @@ class _State(NamedTuple):
     literals: Literals
     counters: Mapping[str, int]
     begun: frozenset[str]
+    empty: frozenset[Written]
 
 
 def executions(program: Program) -> Found:
     """What each execution of an access touches, by the access's label."""
     known = frozenset(loop.counter for loop in program.loops if loop.how != "items" and loop.bound is None)
-    return _executed(program, known - _executed(program, known)[1])[0]
+    return _executed(program, known, frozenset(_executed(program, known)[1]))[0]
 
 
 def doubtful(program: Program, found: Found) -> set[str]:
     """The accesses of which it is not said which are left out: by loops that begin, though no constants say so."""
-    known = frozenset(loop.counter for loop in program.loops if loop.how != "items" and loop.low.high < loop.high.low)
-    others = _executed(program, known)[0]
+    group = [loop for loop in program.loops if loop.how != "items"]
+    known = frozenset(loop.counter for loop in group if loop.low.high < loop.high.low)
+    known |= program.counted & {loop.counter for loop in group}
+    others = _executed(program, known, frozenset(_executed(program, known)[1]))[0]
     return {
         label
         for label, made in found.items()
@@ -254,16 +269,18 @@ def doubtful(program: Program, found: Found) -> set[str]:
     }
 
 
-def _executed(program: Program, begun: frozenset[str]) -> tuple[Found, set[str]]:
-    """The executions, if such loops always begin, and those that do not."""
+def _executed(
+    program: Program, begun: frozenset[str], empty: frozenset[Written] = frozenset()
+) -> tuple[Found, set[Written]]:
+    """The executions, if such loops begin each time but for some, and those that do not."""
     found: Found = {access.label: [] for access in program.accesses}
-    empty = set[str]()
+    found_empty = set[Written]()
     for group in np.ndindex(*program.groups):
         names, present = _names(program, group)
         registers = Registers(changed(program.body) if program.is_opencl else set())
-        _run(program.body, _State(names, present, False, frozenset(), {}, begun), registers, found)
-        empty |= registers.empty
-    return found, empty
+        _run(program.body, _State(names, present, False, frozenset(), {}, begun, empty), registers, found)
+        found_empty |= registers.empty
+    return found, found_empty
 
 
 def _names(program: Program, group: tuple[int, ...]) -> tuple[Names, np.ndarray]:
@@ -300,10 +317,10 @@ def _run(body: tuple[Statement, ...], state: _State, registers: Registers, found
         else:
             if statement.bound is not None:
                 found[statement.bound.label].append(_execution(statement.bound, state, registers))
-            before = registers.copy()
+            before, written = registers.copy(), (statement.counter, state.names["unrolled"])
             if not _repeat(statement, state, registers, found):
-                registers.empty.add(statement.counter)
-            if statement.counter not in state.begun:
+                registers.empty.add(written)
+            if statement.counter not in state.begun or written in state.empty:
                 registers.leave(before, changed(statement.body))
 
 

@@ -22,6 +22,8 @@ from xeemu.cost.sites import SiteReport
 
 _TOGETHER = 64
 _WIDEST_BYTES = 16
+_REDUCED = ("add", "sub", "min", "max", "xor")
+"""Atomic operations by which compilers put numbers together in any order, where nobody asks for the old value."""
 _NAMES = re.compile(r"\b(?:lid\d|gid\d|group\d|k\d+|own|local_linear|global_linear|group_linear)\b")
 """Names of ids and counters in plain texts."""
 
@@ -103,7 +105,7 @@ def _shared_words(access: Access, executions: Sequence[Execution], device: xe.De
 
 def _is_reduced(access: Access, executions: Sequence[Execution], device: xe.Device) -> bool:
     """True if compilers make one atomic update of a sub-group's; nobody asks for the old value."""
-    words = access.kind == "atomic" and np.dtype(access.dtype) in (np.int32, np.uint32)
+    words = access.op in _REDUCED and np.dtype(access.dtype) in (np.int32, np.uint32)
     return device.reduced_atomics and words and all(e.uniform for e in executions)
 
 
@@ -276,10 +278,11 @@ def _is_unclear(program: Program, access: Access, touched: Sequence[Execution], 
     written_alike = all(e.alike for e in touched)
     if device.shared_load_words and access.private > 1 and not written_alike and all(map(_is_same_for_all, touched)):
         return True
+    if device.reduced_atomics and access.op in _REDUCED and not all(e.uniform for e in touched):
+        return all(map(_is_same_for_all, touched))
     if access.op != "load" or not touched:
         return False
     names = {name for value in access.index for name in _NAMES.findall(value.plain) if name[0] == "k"}
-    unrolled = {loop.counter for loop in program.loops if loop.how == "unrolled"}
     if any(counters for _, counters in touched[0].literals):
         return True
     if not names:
@@ -287,7 +290,7 @@ def _is_unclear(program: Program, access: Access, touched: Sequence[Execution], 
     places = {(e.group, e.element.tobytes()) for e in touched}
     if program.is_opencl and any(loop.counter in names and loop.how == "doubling" for loop in program.loops):
         return True  # one of so few iterations is written out
-    if names & unrolled:
+    if names & program.counted:
         return len({(e.copy, e.group, e.element.tobytes()) for e in touched}) > len(places)
     return len(touched) > len(places) == len({e.group for e in touched})
 

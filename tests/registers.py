@@ -44,7 +44,7 @@ class Registers:
 
     def __init__(self, met: Iterable[str]) -> None:
         self._met, self._held = frozenset(met), dict[Place, _Held]()
-        self.empty = set[str]()  # counters of loops that had no iteration
+        self.empty = set[tuple[str, tuple[int, ...]]]()  # loops that had no iteration
 
     def copy(self) -> dict[Place, _Held]:
         return dict(self._held)
