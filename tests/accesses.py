@@ -101,6 +101,11 @@ class Loop:
     body: "tuple[Statement, ...]"
     bound: Access | None = None
 
+    @property
+    def never_begins(self) -> bool:
+        """True if the ranges of its bounds say that it has no iteration, as `2 < n % 3` is false."""
+        return self.low.low >= self.high.high
+
 
 @dataclasses.dataclass(frozen=True)
 class Barrier:
@@ -320,7 +325,7 @@ def _run(body: tuple[Statement, ...], state: _State, registers: Registers, found
             before, written = registers.copy(), (statement.counter, state.names["unrolled"])
             if not _repeat(statement, state, registers, found):
                 registers.empty.add(written)
-            if statement.counter not in state.begun or written in state.empty:
+            if not statement.never_begins and (statement.counter not in state.begun or written in state.empty):
                 registers.leave(before, changed(statement.body))
 
 
