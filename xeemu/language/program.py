@@ -145,24 +145,10 @@ def _trace(
     static: tuple[tuple[str, Any], ...],
     wide: bool,
 ) -> Program:
-    returned: list[Any] = []
-    raised = _Raised()
     definition = source.of_function(kernel.function.__code__)
     group = WorkGroup(geometry, _dialect=kernel.dialect)
-
-    def run(*values: jax.Array) -> list[jax.Array]:
-        taken = [_parameter(v, name, geometry) for v, name in zip(values, kernel.parameters, strict=True)]
-        if kernel.structure is not None:
-            taken = jax.tree.unflatten(kernel.structure, taken)
-        with raised.noted():
-            result = kernel.function(group, *taken, **dict(static))
-        leaves, tree = jax.tree.flatten(result, is_leaf=lambda x: isinstance(x, Memory))
-        returned.append(tree)
-        hint = _of_pair(result)
-        return [_returned(leaf, kernel, definition, hint) for leaf in leaves]
-
     with jax.enable_x64(wide):
-        closed = _traced(run, [_widened(a, wide) for a in arguments], kernel, geometry.local_range, raised)
+        closed, output_tree = _closed(kernel, group, [_widened(a, wide) for a in arguments], static, definition)
     body = _imported(closed, kernel, definition)
     memories = _memories(kernel, arguments, definition)
     usage = _checked(body, memories, geometry, definition)
@@ -176,10 +162,35 @@ def _trace(
         usage.allocations,
         usage.written,
         outputs,
-        returned[-1],
+        output_tree,
         wide,
         bool(group._asked),
     )
+
+
+def _closed(
+    kernel: Kernel,
+    group: WorkGroup,
+    arguments: Sequence[jax.ShapeDtypeStruct],
+    static: tuple[tuple[str, Any], ...],
+    definition: source.Site,
+) -> tuple[Any, Any]:
+    """What JAX has traced of a kernel, and the structure of what the kernel returns."""
+    returned: list[Any] = []
+    raised, geometry = _Raised(), group._geometry
+
+    def run(*values: jax.Array) -> list[jax.Array]:
+        taken = [_parameter(v, name, geometry) for v, name in zip(values, kernel.parameters, strict=True)]
+        if kernel.structure is not None:
+            taken = jax.tree.unflatten(kernel.structure, taken)
+        with raised.noted():
+            result = kernel.function(group, *taken, **dict(static))
+        leaves, tree = jax.tree.flatten(result, is_leaf=lambda x: isinstance(x, Memory))
+        returned.append(tree)
+        hint = _of_pair(result)
+        return [_returned(leaf, kernel, definition, hint) for leaf in leaves]
+
+    return _traced(run, arguments, kernel, geometry.local_range, raised), returned[-1]
 
 
 def _memories(
