@@ -102,6 +102,26 @@ def test_what_is_stored_is_loaded_anew_however_its_place_is_written(place):
     assert made == [GROUPS, 2 * GROUPS]
 
 
+LOOPS_THAT_STORE = [
+    ("y[i] = x[i]; {loop} y[i + 1] = k; z[i] = y[i];", [1, 0]),  # another element
+    ("y[i] = x[i]; {loop} y[i + k] = k; z[i] = y[i];", [1, 1]),
+    ("y[i] = x[i]; {loop} {{ z[i + k] = y[i]; y[i + 1] = k; }}", [1, 0]),
+    ("y[i] = x[i]; {loop} {{ z[i + k] = y[i]; y[k] = k; }}", [1, STEPS]),
+    ("{loop} {{ z[i + k] = y[i]; y[i + 1] = k; }}", [0, 1]),
+    ("{loop} {{ z[i + k] = y[i]; y[i + 1] = k; }} z[i] = y[i] + y[i + 1];", [0, 1]),
+    ("z[i] = y[i]; {loop} {{ z[i + k] = y[i]; *(volatile global float *)&y[i] = k; }}", [0, 1 + STEPS]),
+    ("y[i] = x[i]; if (get_group_id(0) > 1) {loop} y[i] = k; z[i] = y[i];", [1, 0]),  # either way
+    ("y[i] = x[i]; if (get_group_id(0) > 1) {loop} y[k] = k; z[i] = y[i];", [1, 1]),
+    ("y[i] = x[i]; {loop} {{ if (k > i) y[i + 1] = k; for (int j = 0; j < k; j++) y[i] += 2; }} z[i] = y[i];", [1, 0]),
+]
+
+
+@pytest.mark.parametrize(("source", "expected"), LOOPS_THAT_STORE)
+def test_loops_leave_in_registers_what_they_do_not_store_to(source, expected):
+    made = loads(source.format(loop=f"for (int k = 0; k < {STEPS}; k++)"), restrict="restrict ")
+    assert made == expected
+
+
 VOLATILE = [
     ("volatile global float *v = x; y[i] = v[i] + v[i];", [2, 0]),
     ("volatile global float *v = x; y[i] = v[i] + x[i] + x[i];", [2, 0]),  # only what goes through it

@@ -67,7 +67,6 @@ NAMES = (
         "mesh of two axes",
         "inside jit",
         "beside a jit",
-        "without a mesh",
     ),
 )
 
@@ -113,7 +112,7 @@ def test_two_processes_give_the_bits_of_one_device(every):
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
-    names = [name for name in NAMES if name not in ("inside jit", "beside a jit", "without a mesh")][::every]
+    names = [name for name in NAMES if name not in ("inside jit", "beside a jit")][::every]
     processes = [started("--process", k, "--port", port, *names) for k in range(2)]
     first, second = map(finished, processes)
     assert first == second

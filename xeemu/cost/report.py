@@ -50,7 +50,7 @@ class Hint:
         return f"{self.kind}{where}: {self.text} {self.effect}"
 
 
-class _LazyField:
+class _Later:
     """A field of a frozen dataclass, `()` by default, that is given itself or as a function of nothing, which is called
     when somebody asks for it first."""
 
@@ -69,8 +69,8 @@ class _LazyField:
         instance.__dict__[self._name] = given
 
 
-def _lazy() -> Any:
-    return _LazyField()
+def _later() -> Any:
+    return _Later()
 
 
 @public.members
@@ -132,7 +132,7 @@ class Report:
     slm_bytes: int
     version: str
     file: str
-    source: tuple[tuple[int, str], ...] = _lazy()
+    source: tuple[tuple[int, str], ...] = _later()
     static: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     time_s: float | None
@@ -151,7 +151,7 @@ class Report:
     waits: tuple[Waiting, ...] = ()
     overstated: tuple[str, ...] = ()
     understated: tuple[str, ...] = ()
-    hints: tuple[Hint, ...] = _lazy()
+    hints: tuple[Hint, ...] = _later()
     not_modelled: tuple[str, ...] = ()
     sampled_groups: int | None = None
     marks: Mapping[str, str] = dataclasses.field(default_factory=dict)
