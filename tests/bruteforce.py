@@ -74,15 +74,14 @@ def _is_in_registers(program: Program, access: Access) -> bool:
 
 def _indexed(program: Program, access: Access) -> set[str]:
     """By what the accesses to a memory are indexed: an `id`, `maybe` a constant to some compilers, or a constant."""
-    written_out = {loop.counter for loop in program.loops if _is_written_out(loop, program.is_opencl)}
+    written_out = {loop.counter for loop in program.loops if _is_written_out(loop)}
     same = (a for a in program.accesses if a.memory == access.memory)
     names = {name for a in same for value in a.index for name in _NAMES.findall(value.plain)}
     return {"id" if name[0] in "lg" else "maybe" for name in names - written_out}
 
 
-def _is_written_out(loop: Loop, is_opencl: bool) -> bool:
-    known = ("fori", "unrolled") if is_opencl else ("fori", "while", "unrolled")
-    return loop.how in known and loop.low.plain.isdigit() and loop.high.plain.isdigit()
+def _is_written_out(loop: Loop) -> bool:
+    return loop.how in ("fori", "while", "unrolled") and loop.low.plain.isdigit() and loop.high.plain.isdigit()
 
 
 def vector_width(access: Access, executions: Sequence[Execution], shared_words: int = 1) -> int:

@@ -238,11 +238,25 @@ def unproved_inside_jit(mesh, _):
     return {}
 
 
+def without_a_mesh(mesh, _):
+    """Arrays that the devices of a mesh share, as launches over it give them, for calls that are given none."""
+    nd_range, index = xe.NDRange(N, 64), (5 * np.arange(N) % N).astype(np.int32)
+    shared = [jax.device_put(a, jax.NamedSharding(mesh, jax.P("groups"))) for a in (X, index, zeros(N))]
+    launch, expected = xe.launch(scatter, nd_range), np.asarray(xe.launch(scatter, nd_range)(X, index, zeros(N)))
+    given = [
+        *(launch(*shared), launch(*shared), launch(X, *shared[1:])),
+        *(jax.jit(launch)(*shared), jax.jit(launch)(X, *shared[1:])),
+        *(call(scatter, nd_range)(*shared)[0] for call in (xe.check, xe.check, xe.profile)),
+    ]
+    return {"same": all((np.asarray(a) == expected).all() for a in given), "sliced": []}
+
+
 OTHERS = {
     "mesh of two axes": mesh_of_two_axes,
     "inside jit": inside_jit,
     "beside a jit": beside_a_jit,
     "unproved inside jit": unproved_inside_jit,
+    "without a mesh": without_a_mesh,
 }
 
 

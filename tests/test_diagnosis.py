@@ -10,6 +10,7 @@ import xeemu as xe
 
 REALS = (np.zeros(8, np.int32), np.zeros(8, np.float32))
 WIDE = (np.zeros(8, np.int32), np.zeros(8, np.int64))
+NUMBER = (np.zeros(8, np.int32), np.int32(3))
 WIDTH = "; a Python number, jnp.arange and a sum are of 64 bits where a memory of the kernel is: write jnp.int32(...)"
 refused = refusals.Refusals(xe.NDRange(8, 4))
 
@@ -163,6 +164,36 @@ def switch_of_a_float(wg, x, y):
 )
 def bounds_of_two_types(wg, x, y):
     return lax.fori_loop(x[0], y[0], lambda k, x: x, x), y  # <-
+
+
+# --- Arrays in place of memories ---
+
+
+@refused("y is a scalar, as the launch is given a number for it; give an array where the kernel indexes it", *NUMBER)
+def number_that_is_indexed(wg, x, y):
+    return x.at[wg.global_id()].set(y[wg.global_id()])  # <-
+
+
+@refused("y is a scalar, as the launch is given a number for it; give an array where the kernel indexes it", *NUMBER)
+def number_that_is_stored_to(wg, x, y):
+    return x, y.at[wg.global_id()].set(3)  # <-
+
+
+@refused("y is a scalar, as the launch is given a number for it; give an array where the kernel indexes it", *NUMBER)
+def number_that_is_updated(wg, x, y):
+    return x, y.atomic[wg.global_id()].add(1)  # <-
+
+
+@refused("an array of 1 dimension is indexed by 2; a value of the kernel has the axes of the work-group, and then its")
+def value_that_has_fewer_axes(wg, x, y):
+    loaded = y[wg.global_id()]
+    return x.at[wg.global_id()].set(loaded[wg.local_id(), 0])  # <-
+
+
+@refused("an array of values has no attribute atomic; a memory has, as are the parameters and wg.local(...)")
+def value_that_is_updated(wg, x, y):
+    loaded = y[wg.global_id()]
+    return x, loaded.atomic[0].add(1)  # <-
 
 
 # --- Python's numbers ---

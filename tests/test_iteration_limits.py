@@ -204,7 +204,9 @@ LOOPS = [
     (lambda n, x: lax.while_loop(lambda s: s >= 0, lambda s: s - 4, x), True),
     (lambda n, x: lax.while_loop(lambda s: s != n, lambda s: s - 1, x), True),
     (lambda n, x: lax.while_loop(lambda s: s < 100, lambda s: s + 7, x), True),
-    (lambda n, x: lax.while_loop(lambda s: s < lax.convert_element_type(n * 1, "int32"), lambda s: s + 1, x), False),
+    (lambda n, x: lax.while_loop(lambda s: s < n * 3 + x, lambda s: s + 1, x), True),
+    (lambda n, x: lax.while_loop(lambda s: s[0] < s[1] + n, lambda s: (s[0] + 1, s[1]), (x, n)), True),
+    (lambda n, x: lax.while_loop(lambda s: s < n - s, lambda s: s + 1, x), False),
     (lambda n, x: lax.while_loop(lambda s: s < n, lambda s: s + 7, x), False),
     (lambda n, x: lax.while_loop(lambda s: s <= n, lambda s: s + 1, x), False),
     (lambda n, x: lax.while_loop(lambda s: s <= 2**31 - 1, lambda s: s + 1, x), False),
@@ -221,6 +223,80 @@ def test_which_loops_surely_end(loop, ends):
     body = importing.imported(jax.make_jaxpr(loop)(jnp.int32(3), jnp.int32(5)))
     (found,) = (s for s in map(control.of, body.walk()) if isinstance(s, control.While))
     assert termination.surely_ends(found) == ends
+
+
+# Of each work-item, from its element of `first` to the next one; what else it has is `x`.
+LOOPS_OF_EACH = [
+    (lambda wg, k, x, first, i: wg.while_loop(lambda k: k < first[i + 1], lambda k: k + 1, k), True),
+    (lambda wg, k, x, first, i: wg.while_loop(lambda k: first[i + 1] > k, lambda k: k + 1, k), True),
+    (lambda wg, k, x, first, i: wg.while_loop(lambda k: (x[k] > 0) & (k < first[i + 1]), lambda k: k + 1, k), True),
+    (lambda wg, k, x, first, i: wg.while_loop(lambda k: k != 90, lambda k: k + 1, k), True),
+    (lambda wg, k, x, first, i: wg.while_loop(lambda k: k < 90, lambda k: k + 7, k), True),
+    (lambda wg, k, x, first, i: wg.while_loop(lambda s: s[0] < s[1], lambda s: (s[0] + 1, s[1]), (k, k + 9))[0], True),
+    (lambda wg, k, x, first, i: wg.while_loop(lambda k: k < first[i + 1], lambda k: k + x[k], k), False),
+    (lambda wg, k, x, first, i: wg.while_loop(lambda k: k < first[i + 1], lambda k: k + 2, k), False),
+    (lambda wg, k, x, first, i: wg.while_loop(lambda k: k < 90 * x[k], lambda k: k + 1, k), False),
+    (lambda wg, k, x, first, i: wg.while_loop(lambda k: (k < 90) | (x[k] > 1), lambda k: k + 1, k), False),
+    (
+        lambda wg, k, x, first, i: wg.while_loop(
+            lambda s: s[0] < s[1], lambda s: (s[0] + 1, s[1] + s[0] % 2), (k, k + 9)
+        )[0],
+        False,
+    ),
+    (
+        lambda wg, k, x, first, i: wg.while_loop(
+            lambda k: k < 90, lambda k: k + wg.cond(x[k] > 0, lambda: 1, lambda: 0), k
+        ),
+        False,
+    ),
+    (
+        lambda wg, k, x, first, i: wg.while_loop(
+            lambda k: k < first[i + 1] * (first.atomic[0].load() + 1), lambda k: k + 1, k
+        ),
+        False,
+    ),
+]
+
+
+@pytest.mark.parametrize(("loop", "ends"), LOOPS_OF_EACH)
+def test_which_loops_of_each_work_item_surely_end(loop, ends):
+    """A launch gives up only others."""
+    first, x = np.arange(0, 9 * 9, 9, dtype=np.int32), np.ones(100, np.int32)
+
+    @xe.kernel
+    def kernel(wg, first, x, out):
+        i = wg.global_id()
+        return out.at[i].set(loop(wg, first[i], x, first, i))
+
+    def launched(**limits):
+        return xe.launch(kernel, xe.NDRange(8, 4), **limits)(first, x, np.zeros(8, np.int32)).tolist()
+
+    assert min(np.array(launched()) - first[:8]) >= 9
+    if ends:
+        assert launched(max_iterations=3) == launched()
+    else:
+        with pytest.raises(xe.KernelError, match="a loop has not ended after 3 iterations"):
+            launched(max_iterations=3)
+
+
+ROWS = """
+kernel void rows(global const int* first, global const int* x, global int* out) {
+    int i = get_global_id(0), sum = 0;
+    for (int k = first[i]; k < first[i + 1]; k++) {
+        if (x[k] == 5) continue;
+        sum += x[k];
+        if (sum > 100) break;
+    }
+    out[i] = sum;
+}"""
+
+
+def test_so_it_is_with_loops_of_c():
+    rows = xe.load(ROWS)["rows"]
+    first, x = np.arange(0, 9 * 9, 9, dtype=np.int32), np.arange(100, dtype=np.int32) % 7
+    expected = [sum(v for v in x[k : k + 9] if v != 5) for k in first[:8]]
+    result = xe.launch(rows, xe.NDRange(8, 4), max_iterations=3)(first, x, np.zeros(8, np.int32))
+    np.testing.assert_array_equal(result, expected)
 
 
 @pytest.mark.parametrize("value", [1, 0])

@@ -1,6 +1,7 @@
 """A launch and its sisters see what the names are bound to that a kernel reaches, at the time of each call."""
 
 import argparse
+import array
 import collections
 import dataclasses
 import functools
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 import xeemu as xe
+from xeemu.language import references
 from xeemu.language.bindings import MOST_BYTES, Bindings
 
 ND = xe.NDRange(4, 4)
@@ -29,6 +31,10 @@ OBJECT = types.SimpleNamespace(k=1)
 
 class Class:
     k = 1
+
+
+def by_name(v, *, n=3):
+    return v * n
 
 
 def helper(v):
@@ -137,7 +143,15 @@ class Decorated:
         return self.function(v) * self.n
 
 
+def with_attribute(v):
+    """A function that has what C has in static variables."""
+    return v * (with_attribute.n if hasattr(with_attribute, "n") else 2)
+
+
 SCALE, SLOTS, DERIVED, QUEUE = Scale(3), Slots(3), Derived(3), collections.deque([3])
+USER_DICT, USER_LIST = collections.UserDict({0: 3}), collections.UserList([3])
+VIEWED, CHAIN = {0: 3}, collections.ChainMap({0: 3})
+VIEW, BYTES, ARRAY, LATER = types.MappingProxyType(VIEWED), bytearray([3]), array.array("i", [3]), Class()
 BOUND, ARGUMENTS, WRAPPED = SCALE.scaled, argparse.Namespace(n=3), Decorated(helper, 3)
 WRAPPER = decorated(lambda v: v + 1)
 OF_OBJECTS = {
@@ -154,6 +168,15 @@ OF_OBJECTS = {
     "decorated": lambda v: WRAPPER(v),
     "decorated by an object": lambda v: WRAPPED(v),
     "queue": lambda v: v * QUEUE[0],
+    "dict of collections": lambda v: v * USER_DICT[0],
+    "list of collections": lambda v: v * USER_LIST[0],
+    "dicts in a chain": lambda v: v * CHAIN[0],
+    "view of a dict": lambda v: v * VIEW[0],
+    "bytes": lambda v: v * BYTES[0],
+    "array of Python": lambda v: v * ARRAY[0],
+    "set later": lambda v: v * (LATER.n if hasattr(LATER, "n") else 2),
+    "attribute of a function": with_attribute,
+    "default that goes by name": lambda v: by_name(v),
 }
 
 
@@ -215,6 +238,10 @@ def set_code(patch, value):
     patch.setattr(helper, "__code__", (lambda v: v * 10).__code__)
 
 
+def set_first(held):
+    return lambda patch, value: patch.setitem(Elements(held), 0, value)
+
+
 def named(name):
     return lambda patch, value: patch.setitem(globals(), name, value)
 
@@ -244,7 +271,22 @@ CHANGES_OF_OBJECTS = {
     "an attribute of a library's object": ("arguments", set_attribute(ARGUMENTS)),
     "what a decorator reaches": ("decorated", named("N")),
     "an attribute of a decorator": ("decorated by an object", set_attribute(WRAPPED)),
-    "an element of a deque": ("queue", lambda patch, value: patch.setitem(Elements(QUEUE), 0, value)),
+    "an item of a dict of collections": (
+        "dict of collections",
+        lambda patch, value: patch.setitem(USER_DICT, 0, value),
+    ),
+    "an element of a list of collections": ("list of collections", set_first(USER_LIST)),
+    "an item of a dict in a chain": ("dicts in a chain", lambda patch, value: patch.setitem(CHAIN, 0, value)),
+    "an item of a dict that is viewed": ("view of a dict", lambda patch, value: patch.setitem(VIEWED, 0, value)),
+    "a byte": ("bytes", set_first(BYTES)),
+    "an element of an array of Python": ("array of Python", set_first(ARRAY)),
+    "an attribute that was not set": ("set later", set_attribute(LATER)),
+    "one of a function": ("attribute of a function", set_attribute(with_attribute)),
+    "defaults that go by name": (
+        "default that goes by name",
+        lambda patch, value: patch.setattr(by_name, "__kwdefaults__", {"n": value}),
+    ),
+    "an element of a deque": ("queue", set_first(QUEUE)),
 }
 
 CALLS = {
@@ -302,6 +344,13 @@ def test_a_module_that_a_kernel_imports_is_seen(monkeypatch):
     assert answers(of_module_imported_inside) == [2] * 4
     module.k = 3
     assert answers(of_module_imported_inside) == [3] * 4
+
+
+def test_a_module_that_a_function_of_many_constants_imports_is_seen():
+    code = compile(
+        f"def f():\n x = {[k / 2 for k in range(300)]}; x = x + {list(range(300))}\n from .m import k", "", "exec"
+    )
+    assert references.imported(code, "package") == ("package.m",)
 
 
 def test_a_trace_and_an_estimate_see_a_change(monkeypatch):

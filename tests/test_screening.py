@@ -150,7 +150,7 @@ def test_what_addresses_that_are_known_do_not_prove_is_watched_at_once(kernel, s
 
 
 def test_what_was_watched_and_is_right_is_screened_the_next_time(screened, monkeypatch):
-    monkeypatch.setattr(settled, "is_doubtful", lambda proofs: True)
+    monkeypatch.setattr(settled, "any_exact_unproved", lambda proofs: True)
     check = xe.check(scattered, ND_RANGE)
     assert not check(RIGHT, X, OUT)[1]
     assert screened == []

@@ -67,6 +67,7 @@ NAMES = (
         "mesh of two axes",
         "inside jit",
         "beside a jit",
+        "without a mesh",
     ),
 )
 
@@ -112,7 +113,7 @@ def test_two_processes_give_the_bits_of_one_device(every):
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
-    names = [name for name in NAMES if name not in ("inside jit", "beside a jit")][::every]
+    names = [name for name in NAMES if name not in ("inside jit", "beside a jit", "without a mesh")][::every]
     processes = [started("--process", k, "--port", port, *names) for k in range(2)]
     first, second = map(finished, processes)
     assert first == second

@@ -117,7 +117,7 @@ class Counting(Observer):
             event = self._first(key, event)
         observed = self._observed(key, event)
         if missing:
-            self._measure(self.ledger.places.index(observed.meter.operation.place), observed)
+            self._measure(key, observed)
         if untallied:
             self._tally(observed)
         if key in self.ledger.shown:
@@ -145,17 +145,19 @@ class Counting(Observer):
         meter = taken.meter(key, event.lanes.chosen)
         return Observed(event, meter, self.chunk)
 
-    def _measure(self, place: int, observed: Observed) -> None:
+    def _measure(self, key: Key, observed: Observed) -> None:
+        place = self.ledger.places.index(observed.meter.operation.place)
+        own = self.ledger.census.together.get(key, np.int64(1))
         if observed.by_form:
-            self._add("figures", place, observed.tabulated())
-        elif self.drawn is None and batch.is_small(observed):
+            self._add("figures", place, observed.tabulated() * own)
+        elif self.drawn is None and batch.is_small(observed) and not own.ndim:
             self._batch.add(place, observed)
             if self._batch.is_full:
                 self._measure_batch()
         elif self.drawn is None:
-            self._add("figures", place, observed.all_by_lanes())
+            self._add("figures", place, observed.all_by_lanes() * own)
         else:
-            figures = observed.by_lanes(self.drawn.groups)
+            figures = observed.by_lanes(self.drawn.groups) * own
             self._add("groups", place, jnp.where(self.drawn.present[:, None], figures, np.int64(0)))
 
     def _measure_batch(self) -> None:
@@ -222,49 +224,57 @@ def counts(ledger: Ledger, state: State | None) -> Counts:
       ledger: what there was to count.
       state: the observer's state after the last chunk, `condensed`; None without a run.
     """
+    return _without_run(ledger) if state is None else _after_run(ledger, state)
+
+
+def _without_run(ledger: Ledger) -> Counts:
+    """What the census has counted, and what can be estimated from some work-groups."""
     taken = ledger.census
     known = _known(taken)
     errors: dict[AccessSite, np.ndarray | None] = dict.fromkeys(known)
-    executions = dict(taken.executions)
-    most: dict[Allocation, int | None] = {m: int(np.max(t, initial=0)) for m, t in taken.tallies.items()}
-    if state is None:
-        sample = group_sampling.drawn(taken) if ledger.places else None
-        if sample is not None:
-            for place in ledger.places:
-                _estimate(place, known, errors, taken, sample)
-        estimated = [place for place, error in errors.items() if error is not None]
-        figures = {p: _named(n) if p in estimated else _partial(p, n, taken) for p, n in known.items()}
-        most |= dict.fromkeys(ledger.tallied)
-        return Counts(
-            figures,
-            errors,
-            executions,
-            taken.active,
-            most,
-            _worst(taken),
-            sample.size if sample and estimated else None,
-        )
+    sample = group_sampling.drawn(taken) if ledger.places else None
+    if sample is not None:
+        for place in ledger.places:
+            _estimate(place, known, errors, taken, sample)
+    estimated = [place for place, error in errors.items() if error is not None]
+    return Counts(
+        {p: _named(n) if p in estimated else _partial(p, n, taken) for p, n in known.items()},
+        errors,
+        taken.executions,
+        taken.active,
+        _most(taken) | dict.fromkeys(ledger.tallied),
+        _worst(taken),
+        sample.size if sample and estimated else None,
+    )
+
+
+def _after_run(ledger: Ledger, state: State) -> Counts:
+    """What the census has counted and, of what that could not count, a run."""
+    taken = ledger.census
+    known = _known(taken)
+    errors: dict[AccessSite, np.ndarray | None] = dict.fromkeys(known)
     for number, place in enumerate(ledger.places):
         known[place] = known[place] + state["figures"][number]
         if ledger.sample is not None:
             totals, errors[place] = ledger.sample.totals(state["sums"][number], state["squares"][number])
             known[place] = known[place] + totals
-    executions |= {facts: int(turns) for facts, turns in zip(ledger.paths, state["turns"], strict=True)}
-    active = dict(taken.active) | {key: int(n) for key, n in zip(ledger.sections, state["active"], strict=True)}
-    most |= {memory: int(number) for memory, number in zip(ledger.tallied, state["tallies"], strict=True)}
-    figures = {
-        place: _named(total) if place in ledger.places else _partial(place, total, taken)
-        for place, total in known.items()
-    }
+    executions = {facts: int(turns) for facts, turns in zip(ledger.paths, state["turns"], strict=True)}
+    active = {key: int(n) for key, n in zip(ledger.sections, state["active"], strict=True)}
+    most = {memory: int(number) for memory, number in zip(ledger.tallied, state["tallies"], strict=True)}
     return Counts(
-        figures,
+        {p: _named(n) if p in ledger.places else _partial(p, n, taken) for p, n in known.items()},
         errors,
-        executions,
-        active,
-        most,
+        dict(taken.executions) | executions,
+        dict(taken.active) | active,
+        _most(taken) | most,
         _worst(taken) | _seen(ledger, state),
         None if ledger.sample is None else ledger.sample.size,
     )
+
+
+def _most(taken: Census) -> dict[Allocation, int | None]:
+    """The lanes that update the element that most do, of each memory whose updates the census tells."""
+    return {memory: int(np.max(tally, initial=0)) for memory, tally in taken.tallies.items()}
 
 
 def _estimate(

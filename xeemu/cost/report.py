@@ -50,7 +50,7 @@ class Hint:
         return f"{self.kind}{where}: {self.text} {self.effect}"
 
 
-class _Later:
+class _LazyField:
     """A field of a frozen dataclass, `()` by default, that is given itself or as a function of nothing, which is called
     when somebody asks for it first."""
 
@@ -69,8 +69,8 @@ class _Later:
         instance.__dict__[self._name] = given
 
 
-def _later() -> Any:
-    return _Later()
+def _lazy() -> Any:
+    return _LazyField()
 
 
 @public.members
@@ -132,7 +132,7 @@ class Report:
     slm_bytes: int
     version: str
     file: str
-    source: tuple[tuple[int, str], ...] = _later()
+    source: tuple[tuple[int, str], ...] = _lazy()
     static: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     time_s: float | None
@@ -151,7 +151,7 @@ class Report:
     waits: tuple[Waiting, ...] = ()
     overstated: tuple[str, ...] = ()
     understated: tuple[str, ...] = ()
-    hints: tuple[Hint, ...] = _later()
+    hints: tuple[Hint, ...] = _lazy()
     not_modelled: tuple[str, ...] = ()
     sampled_groups: int | None = None
     marks: Mapping[str, str] = dataclasses.field(default_factory=dict)

@@ -9,7 +9,7 @@ from xeemu.cost import amounts, caches, footprint, latency, pending_hits, phases
 from xeemu.cost.caches import Misses
 from xeemu.cost.census import Census
 from xeemu.cost.execution import Executed
-from xeemu.cost.sites import SiteReport
+from xeemu.cost.sites import AtomicTotals, SiteReport
 from xeemu.cost.traffic import NO_SPILL, Spill, Traffic, by_memory, loading, moved_bytes
 from xeemu.cost.traffic import of_launch as traffic_of_launch
 from xeemu.cost.work import Wait, Work
@@ -39,12 +39,11 @@ def of_launch(
       packed: operations of which is taken that they touch no bytes but those that they use.
       spill: what does not fit the registers.
     """
-    geometry, updates, atomics = taken.geometry, taken.updates, executed.atomics
+    geometry = taken.geometry
     if not geometry.groups:
         return None
     local = {place: site for place, site in sites.items() if site.space == "local"}
     remote = {place: site for place, site in sites.items() if site.space != "local"}
-    atomic = [place.memory.dtype for place in updates if place.memory.space == "global"]
     traffic = traffic_of_launch(sites, taken, resident, packed, spill)
     missed = _missed(traffic, taken)
     pending = pending_hits.of_launch(sites, taken, missed if taken.device.tag_bank_masks else {})
@@ -58,28 +57,46 @@ def of_launch(
         masked_requests=sum(number for place, number in executed.masked.items() if place in local),
         global_requests=amounts.total(site.requests for site in remote.values()),
         scattered_lines=amounts.total(_scattered_lines(site, taken.device) for site in remote.values()),
-        bytes_moved=amounts.total(site.bytes_moved for place, site in remote.items() if place not in updates),
+        bytes_moved=amounts.total(site.bytes_moved for place, site in remote.items() if place not in taken.updates),
         l1_passes=_l1_passes(remote, taken),
         served_twice=pending.served_twice,
         looked_up_twice=pending.looked_up_twice,
-        l2_bytes=None if traffic is None else caches.past_l1(traffic, taken.device),
-        dram_bytes=None if traffic is None else caches.past_l2(traffic, taken.device),
-        **_by_line(traffic, taken.device),  # type: ignore[arg-type]
-        atomic_lanes=atomics.global_operations,
-        atomic_sends=atomics.global_sectors,
-        atomic_contention=atomics.contention,
-        atomic_bytes=max((dtype.itemsize for dtype in atomic), default=4),
-        atomic_floats=any(bool(jnp.issubdtype(dtype, jnp.floating)) for dtype in atomic),
-        atomic_places=_updated_places(sites, taken, resident),
-        reused=() if traffic is None else caches.reused(traffic),
         scattered=_scattered(taken),
-        l2_held_bytes=0.0 if traffic is None else caches.held(traffic, taken.device),
         barriers=executed.barriers,
         waits=waiting.of_launch(sites, taken, missed),
     )
+    work = _updating(_moving(work, traffic, taken.device), sites, executed.atomics, taken, resident)
     work = _exchanging(_spilling(work, spill, traffic, taken), executed.exchanges)
     waits = latency.waits(work, taken.device) or ()
     return dataclasses.replace(work, phases=phases.of_launch(sites, taken, waits))
+
+
+def _moving(work: Work, traffic: Traffic | None, device: Device) -> Work:
+    """The work with what its loads and stores move beyond the L1."""
+    if traffic is None:
+        return dataclasses.replace(work, l2_bytes=None, dram_bytes=None, **_by_line(None, device))  # type: ignore[arg-type]
+    return dataclasses.replace(
+        work,
+        l2_bytes=caches.past_l1(traffic, device),
+        dram_bytes=caches.past_l2(traffic, device),
+        reused=caches.reused(traffic),
+        l2_held_bytes=caches.held(traffic, device),
+        **_by_line(traffic, device),  # type: ignore[arg-type]
+    )
+
+
+def _updating(work: Work, sites: Sites, atomics: AtomicTotals, taken: Census, resident: Occupancy | None) -> Work:
+    """The work with its atomic operations on global memory."""
+    dtypes = [place.memory.dtype for place in taken.updates if place.memory.space == "global"]
+    return dataclasses.replace(
+        work,
+        atomic_lanes=atomics.global_operations,
+        atomic_sends=atomics.global_sectors,
+        atomic_contention=atomics.contention,
+        atomic_bytes=max((dtype.itemsize for dtype in dtypes), default=4),
+        atomic_floats=any(bool(jnp.issubdtype(dtype, jnp.floating)) for dtype in dtypes),
+        atomic_places=_updated_places(sites, taken, resident),
+    )
 
 
 def _spilling(work: Work, spill: Spill, traffic: Traffic | None, taken: Census) -> Work:

@@ -33,15 +33,25 @@ def read(rectangle: Rectangle, data: jax.Array, starts: Starts) -> jax.Array:
 
 
 def _inside(rectangle: Rectangle, data: jax.Array, starts: Starts) -> jax.Array:
-    return lax.dynamic_slice(data.reshape(rectangle.shape), starts, rectangle.sizes, allow_negative_indices=False)
+    return _sliced(data.reshape(rectangle.shape), starts, rectangle.sizes)
+
+
+def _sliced(data: jax.Array, starts: Starts, sizes: tuple[int, ...]) -> jax.Array:
+    """A rectangle within the data."""
+    return lax.dynamic_slice(data, starts, sizes, allow_negative_indices=False)
 
 
 def written(rectangle: Rectangle, data: jax.Array, values: jax.Array, starts: Starts) -> jax.Array:
     """The data with other values in a rectangle, as far as it lies in its memory."""
     if rectangle.edge is not None:
         return _AtBoundary(rectangle, starts).written(data, values)
-    update = lax.dynamic_update_slice if rectangle.sliced else _scattered
+    update = _updated if rectangle.sliced else _scattered
     return update(data.reshape(rectangle.shape), values.reshape(rectangle.sizes), starts).reshape(data.shape)
+
+
+def _updated(data: jax.Array, values: jax.Array, starts: Starts) -> jax.Array:
+    """The data with other values in a rectangle within them: no start is below 0, of which JAX would make another."""
+    return lax.dynamic_update_slice(data, values, starts, allow_negative_indices=False)
 
 
 def _scattered(data: jax.Array, values: jax.Array, starts: Starts) -> jax.Array:
@@ -81,7 +91,7 @@ class _AtBoundary:
         """The data with other values in the rectangle, as far as they are there."""
         shape, sizes = self.rectangle.shape, self.rectangle.sizes
         held = self.where_it_lies(lambda _, values: values, self._held_at_edge, data, values.reshape(sizes))
-        return lax.dynamic_update_slice(data.reshape(shape), held, self._within()).reshape(data.shape)
+        return _updated(data.reshape(shape), held, self._within()).reshape(data.shape)
 
     def where_it_lies(self, inside: Callable[..., Any], at_edge: Callable[..., Any], *operands: jax.Array) -> Any:
         """What one function or the other makes of operands, as it lies in its memory as a whole or not."""
@@ -106,7 +116,7 @@ class _AtBoundary:
 
     def _read_padded(self, data: jax.Array) -> jax.Array:
         rectangle = self.rectangle
-        held = lax.dynamic_slice(data.reshape(rectangle.shape), self._within(), rectangle.held)
+        held = _sliced(data.reshape(rectangle.shape), self._within(), rectangle.held)
         padded = lax.pad(held, self.edge.missing.astype(data.dtype), [(*margins, 0) for margins in self.edge.margins])
         each = zip(self.starts, self._within(), self.edge.margins, strict=True)
         places = [start - within + start.dtype.type(below) for start, within, (below, _) in each]
@@ -119,7 +129,7 @@ class _AtBoundary:
 
     def _around(self, data: jax.Array) -> jax.Array:
         """The rectangle with margins around it, filled where it lies beyond the memory."""
-        held = lax.dynamic_slice(data.reshape(self.rectangle.shape), self._within(), self.rectangle.held)
+        held = _sliced(data.reshape(self.rectangle.shape), self._within(), self.rectangle.held)
         return lax.dynamic_update_slice(self._blank(data.dtype), held, self._places())
 
     def _blank(self, dtype: np.dtype) -> jax.Array:

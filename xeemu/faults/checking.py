@@ -11,7 +11,7 @@ import numpy as np
 from xeemu.devices.device import Device
 from xeemu.emission.observer import MAX_ITERATIONS
 from xeemu.errors import KernelArgumentError, KernelError, did_you_mean
-from xeemu.faults import alignment, exploration, judgement, proofs, sizes
+from xeemu.faults import alignment, exploration, judgement, proofs, size_invariance, sizes
 from xeemu.faults.exploration import Explored
 from xeemu.faults.findings import FORWARD_PROGRESS, Finding, Findings
 from xeemu.faults.observing import Observed
@@ -36,7 +36,7 @@ from xeemu.launching.launch import staged
 from xeemu.launching.memoised import Memoised
 from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared
-from xeemu.launching.ready import WatchedCalls
+from xeemu.launching.ready import Watched, WatchedCalls
 from xeemu.launching.recompiling import Seldom
 from xeemu.launching.staged import Launched
 
@@ -76,21 +76,15 @@ def check(
     nd_range = own_range(kernel, nd_range)
     modelled = checked_device(kernel, nd_range, device)
     limit = checked_iterations(max_iterations, optional=False)
-    return _check(kernel, nd_range, _Asked(modelled, limit, once=False), _of_names(unset))
+    return _check(kernel, nd_range, _Asked(modelled, limit), _of_names(unset))
 
 
 @dataclasses.dataclass(frozen=True)
 class _Asked:
-    """What a check was asked for.
-
-    Attributes:
-      device, max_iterations: as of `check`.
-      once: true if its outputs are compared, and then nobody needs them.
-    """
+    """What a check was asked for: `device` and `max_iterations` of `check`."""
 
     device: Device
     max_iterations: int
-    once: bool
 
 
 def _check(
@@ -112,29 +106,57 @@ def _checking(
     told = functools.partial(staged, "check", kernel, nd_range, asked.device, max_iterations=chosen)
     if kernel.interface is not None and kernel.interface.checking is not None:
         kernel = kernel.interface.checking(kernel)
-    if calling.is_bound(kernel):
-        return told(_bound(kernel, nd_range, asked, unset))
+    return told((_bound if calling.is_bound(kernel) else _own)(kernel, nd_range, asked, unset))
+
+
+def _own(
+    kernel: Kernel, nd_range: NDRange, asked: _Asked, unset: Mapping[str, np.ndarray]
+) -> Callable[..., tuple[Any, Findings]]:
+    """A check of a kernel that takes its arguments as they are."""
     calls = WatchedCalls("xe.check", kernel, nd_range, asked.device)
+    at_sizes: dict[int, WatchedCalls] = {}
 
     def call(*arguments: Any, **static: Any) -> tuple[Any, Findings]:
-        watched = calls.of(arguments, static)
-        program, device = watched.prepared.program, asked.device
-        masks = _masks(program, {**unset, **watched.masks}) if unset or watched.shapes else {}
-        is_aligned, known = alignment.is_required(device), scalars(watched.arguments)
-        checked = _checked(watched.prepared, known, asked.max_iterations, is_aligned, frozenset(masks))
-        results, found = checked.of(watched.arguments, masks, asked.once)
+        given = _Given.of(calls.of(arguments, static), asked, unset)
+        results, found = given.checked.of(given.arguments, given.masks)
 
         def at_size(size: int) -> tuple[Any, Findings]:
             requiring = dataclasses.replace(kernel, sub_group_size=size)
-            return _check(requiring, nd_range, dataclasses.replace(asked, once=True), unset)(*arguments, **static)
+            if size not in at_sizes:
+                at_sizes[size] = WatchedCalls("xe.check", requiring, nd_range, asked.device)
+            there = _Given.of(at_sizes[size].of(arguments, static), asked, unset)
+            return there.checked.beside(given.checked, there.arguments, there.masks)
 
-        if not (others := sizes.others(program, device, found)):
+        program = given.checked.prepared.program
+        if not (others := sizes.others(program, asked.device, found)):
             return results, found
-        given = [*watched.arguments, *masks.values()]
-        faults = checked.at_sizes(given, lambda: sizes.faults(program, others, results, found, at_size))
-        return results, sizes.noted(program, device, others, found, faults)
+        all_given = [*given.arguments, *given.masks.values()]
+        faults = given.checked.at_sizes(all_given, lambda: sizes.faults(others, results, found, at_size))
+        return results, sizes.noted(program, asked.device, others, found, faults)
 
-    return told(call)
+    return call
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Given:
+    """A call of a check.
+
+    Attributes:
+      checked: what is checked in such calls.
+      arguments: the launch's.
+      masks: which elements of its memories nobody has written, of those of which there are any.
+    """
+
+    checked: "Checked"
+    arguments: Sequence[Any]
+    masks: Mapping[Allocation, np.ndarray]
+
+    @classmethod
+    def of(cls, call: Watched, asked: _Asked, unset: Mapping[str, np.ndarray]) -> "_Given":
+        masks = _masks(call.prepared.program, {**unset, **call.masks}) if unset or call.shapes else {}
+        is_aligned, known = alignment.is_required(asked.device), scalars(call.arguments)
+        checked = _checked(call.prepared, known, asked.max_iterations, is_aligned, frozenset(masks))
+        return cls(checked, call.arguments, masks)
 
 
 def _bound(kernel: Kernel, nd_range: NDRange, asked: _Asked, unset: Mapping[str, np.ndarray]) -> Callable[..., Any]:
@@ -215,11 +237,28 @@ class Checked:
         self._is_again = False
         self._last: tuple[Mapping[str, Any] | None, Explored | None, Findings] | None = None
 
-    def of(self, given: Sequence[Any], unset: Mapping[Allocation, np.ndarray], once: bool) -> tuple[Any, Findings]:
+    def of(
+        self, given: Sequence[Any], unset: Mapping[Allocation, np.ndarray], once: bool = False
+    ) -> tuple[Any, Findings]:
         """What the kernel gives, and the findings; the arguments are those of `run`."""
         outputs, state = self.run(given, unset, once)
         found = self.judged(state, self.explored(given, state))
         return self.prepared.program.output_tree.unflatten(outputs), found
+
+    def beside(
+        self, other: "Checked", given: Sequence[Any], unset: Mapping[Allocation, np.ndarray]
+    ) -> tuple[Any, Findings]:
+        """The same, beside a check of the same kernel at another sub-group size, which has found no errors.
+
+        It runs if that may tell more. What it gives is None if nobody need compare it: it is proved to be the same, or
+        depends on the order in which work-items come.
+        """
+        one, two = other.watch.proofs, self.watch.proofs
+        alike = sizes.is_ordered(self.prepared.program) or (one.complete and size_invariance.are_same(one, two))
+        if two.complete and alike:
+            return None, self.judged(None, None)
+        outputs, found = self.of(given, unset, once=True)
+        return None if alike else outputs, found
 
     def run(
         self, given: Sequence[Any], unset: Mapping[Allocation, np.ndarray], once: bool

@@ -114,10 +114,10 @@ class _Part:
         self._watched = Watched(prepared, functools.partial(Watcher, watch), watch.zeros, outputs, told=watch.told)
         # Before a run was watched nothing is known.
         self._found: bool | None = None
-        self._is_doubtful = settled.is_doubtful(watch.proofs)
+        self._exact_unproved = settled.any_exact_unproved(watch.proofs)
 
     def run(self, given: Sequence[Any], present: Sequence[np.ndarray]) -> tuple[list[np.ndarray], State]:
-        is_wrong = self._is_doubtful if self._found is None else self._found
+        is_wrong = self._exact_unproved if self._found is None else self._found
         right = None if is_wrong else self._screened.run(given, present)
         if right is not None:
             return right

@@ -36,7 +36,7 @@ def without_races(parts: Parts, memories: Iterable[Allocation]) -> Parts:
     return dataclasses.replace(settled, races=kept), dataclasses.replace(rest, races={**rest.races, **moved})
 
 
-def is_doubtful(proofs: Proofs) -> bool:
+def any_exact_unproved(proofs: Proofs) -> bool:
     """True if something probably is wrong: addresses that no data decide could have proved it right, and did not."""
     exact = _Exact(proofs)
     accesses = any(map(exact.is_access, proofs.bounds | proofs.blocks)) or any(map(exact.is_read, proofs.unwritten))

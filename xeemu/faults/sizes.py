@@ -26,7 +26,7 @@ from xeemu.language.source import Site
 from xeemu.launching.options import MOST_WATCHED
 
 Check = Callable[[int], tuple[Any, Findings]]
-"""The outputs and the findings of the kernel when it requires a sub-group size."""
+"""The outputs and the findings of the kernel when it requires a sub-group size; None for outputs that are the same."""
 
 Faults = Mapping[int, Finding | str]
 """By size what is wrong there: an error or a sentence."""
@@ -44,16 +44,15 @@ def others(program: Program, device: Device, found: Findings) -> list[int]:
     return [n for n in device.sub_group_sizes if n != here and (not items % n or items % here)]
 
 
-def faults(program: Program, sizes: Sequence[int], outputs: Any, found: Findings, check: Check) -> Faults:
+def faults(sizes: Sequence[int], outputs: Any, found: Findings, check: Check) -> Faults:
     """What is wrong with a kernel at other sizes.
 
     Args:
-      program: the kernel, as it was checked.
       sizes: the others.
       outputs, found: what the check at the default size gave.
       check: checks it at another one.
     """
-    each = {size: _fault(program, size, outputs, found, check) for size in sizes}
+    each = {size: _fault(size, outputs, found, check) for size in sizes}
     return {size: fault for size, fault in each.items() if fault is not None}
 
 
@@ -98,7 +97,7 @@ def _head(error: Finding) -> str:
     return str(error).partition("\n")[0].removeprefix("error: ")
 
 
-def _fault(program: Program, size: int, outputs: Any, found: Findings, check: Check) -> Finding | str | None:
+def _fault(size: int, outputs: Any, found: Findings, check: Check) -> Finding | str | None:
     """What is wrong at a size, an error or a sentence; None if nothing is."""
     try:
         others, findings_there = check(size)
@@ -111,11 +110,11 @@ def _fault(program: Program, size: int, outputs: Any, found: Findings, check: Ch
     if findings_there.errors:
         return findings_there.errors[0]
     ordered = all(f.kind != ORDER_DEPENDENT for f in (*found, *findings_there))
-    return _difference(outputs, others, ordered) if not _fetches(program) else None
+    return None if others is None else _difference(outputs, others, ordered)
 
 
-def _fetches(program: Program) -> bool:
-    """True if it uses old values of atomic operations, which differ with the order."""
+def is_ordered(program: Program) -> bool:
+    """True if it uses old values of atomic operations, which differ with the order of work-items."""
     return any(op.name == ops.ATOMIC and op.attributes["fetch"] and ops.changes(op) for op in program.body.walk())
 
 

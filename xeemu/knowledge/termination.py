@@ -1,7 +1,8 @@
 """Termination: which loops that test a predicate surely end, and how many iterations the others may have.
 
 A loop ends whatever the data are if it counts by 1 to a bound that it leaves as it is, whatever else it tests beside
-that, or by a constant to a constant. Of all others it is not known: they are counted, and given up in the end.
+that, or by a constant to a constant; so does one that each work-item leaves as it counts so. Of all others it is not
+known: they are counted, and given up in the end.
 """
 
 import dataclasses
@@ -12,6 +13,7 @@ import numpy as np
 from xeemu.ir import control, ops
 from xeemu.ir.control import While
 from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.ir.table import Kind
 from xeemu.knowledge import analysis, induction
 from xeemu.knowledge.access_tree import Key
 from xeemu.knowledge.analysis import Facts
@@ -105,40 +107,106 @@ _TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "ne": "ne"}
 
 def surely_ends(loop: While) -> bool:
     """True if a loop ends for all data; its body may hold loops that do not."""
-    return any(_counts(loop, op) for op in _tests(loop.predicate, loop.predicate.outputs[0]))
+    needed = _needed(loop.predicate, loop.predicate.outputs[0])
+    return any(_counts(loop, loop.predicate, value, ()) or _each_leaves(loop, value) for value in needed)
 
 
-def _tests(predicate: Region, result: Value) -> Iterator[Op]:
-    """The comparisons of which each has to hold for the loop to go on."""
-    op = predicate.made.get(result)
-    if op is None:
-        return
-    if op.name == "and" or (op.name == "convert_element_type" and op.operands[0].dtype == bool):
-        for operand in op.used:
-            yield from _tests(predicate, operand)
-    elif op.name in _TURNED:
-        yield op
+def _needed(region: Region, result: Value) -> list[Value]:
+    """A bool, and those that have to be True for it to be."""
+    found, left = dict[Value, None](), [result]
+    while left:
+        value = left.pop()
+        if value in found:
+            continue
+        found[value] = None
+        op = region.made.get(value)
+        if op is not None and (
+            op.name == "and" or (op.name == "convert_element_type" and op.operands[0].dtype == bool)
+        ):
+            left += op.used
+    return list(found)
 
 
-def _counts(loop: While, test: Op) -> bool:
-    """True if a comparison is of a counter with a bound that it reaches."""
-    one, other = (ops.unconverted(value, loop.predicate.made) for value in test.operands)
-    name = test.name
-    return _reaches(loop, name, one, other) or _reaches(loop, _TURNED[name], other, one)
-
-
-def _reaches(loop: While, name: str, counter: Value, bound: Value) -> bool:
-    """True if a counter, compared so, reaches a bound: going by 1 it meets each number, else none may be left out."""
-    carries = loop.predicate.inputs
-    if isinstance(counter, Constant) or counter not in carries or counter.shape or counter.dtype.kind not in "iu":
+def _each_leaves(loop: While, value: Value) -> bool:
+    """True if a value is that some work-item is still in the loop, which each leaves as it counts."""
+    op, inputs = loop.predicate.made.get(value), loop.predicate.inputs
+    if op is None or op.name != ops.UNIFORM or op.attributes["kind"] != "some" or op.operands[0] not in inputs:
         return False
+    k = inputs.index(op.operands[0])
+    before, after = loop.body.inputs[k], loop.body.outputs[k]
+    needed = _needed(loop.body, after)
+    return after in _within(loop.body, before) and any(_counts(loop, loop.body, value, needed) for value in needed)
+
+
+def _within(body: Region, mask: Value) -> set[Value]:
+    """A mask, and those of a loop's body that hold for no other work-items."""
+    found = {mask}
+    for op in body.ops:
+        are = [value in found for value in op.used]
+        if (op.name == "and" and any(are)) or (op.name == "or" and all(are)):
+            found.update(op.results)
+    return found
+
+
+def _counts(loop: While, region: Region, value: Value, needed: Sequence[Value]) -> bool:
+    """True if a value is a comparison of a counter with a bound that it reaches.
+
+    Args:
+      loop: the loop.
+      region: its predicate, which compares what an iteration begins with, or its body, what it ends with.
+      value: of the region.
+      needed: values of the body that are True for each work-item which goes on.
+    """
+    test = region.made.get(value)
+    if test is None or test.name not in _TURNED:
+        return False
+    one, other = (ops.unconverted(operand, region.made) for operand in test.operands)
+    sides = ((test.name, one, other), (_TURNED[test.name], other, one))
+    return any(
+        _is_reached(loop, region, name, bound, _step(loop, region, counter, needed), needed)
+        for name, counter, bound in sides
+    )
+
+
+def _step(loop: While, region: Region, counter: Value, needed: Sequence[Value]) -> int:
+    """By how much a carry grows in each iteration, for work-items that go on; 0 if that is not known."""
+    carries = loop.predicate.inputs if region is loop.predicate else region.outputs
+    if isinstance(counter, Constant) or counter not in carries or counter.dtype.kind not in "iu":
+        return 0
     k = carries.index(counter)
-    step = induction.increment(loop.body, loop.body.inputs[k], loop.body.outputs[k])
+    before, after = loop.body.inputs[k], loop.body.outputs[k]
+    op = loop.body.made.get(after)
+    if op is not None and op.name == "select_n" and op.operands[0] in needed and op.operands[1] is before:
+        after = op.operands[2]
+    return induction.increment(loop.body, before, after) or 0
+
+
+def _is_reached(loop: While, region: Region, name: str, bound: Value, step: int, needed: Sequence[Value]) -> bool:
+    """True if what counts by a step, compared so, reaches a bound: by 1 it meets each number, else none may be left
+    out."""
     if not step or _DIRECTIONS.get(name, step) * step < 0:
         return False
     if isinstance(bound, Constant):
-        return (abs(step) == 1 and name == "ne") or _is_met(name, bound.array, step)
-    return abs(step) == 1 and name in ("lt", "gt", "ne") and induction.keeps(loop, bound)
+        return (abs(step) == 1 and name == "ne") or (not bound.array.ndim and _is_met(name, bound.array, step))
+    return abs(step) == 1 and name in ("lt", "gt", "ne") and bound in _kept(loop, region, needed)
+
+
+def _kept(loop: While, region: Region, needed: Sequence[Value]) -> set[Value]:
+    """The values of a loop's predicate or body that are the same in each iteration, for work-items that go on."""
+    carried = zip(region.inputs, loop.body.inputs, loop.body.outputs, strict=True)
+    kept = {*region.seen, *needed, *(value for value, before, after in carried if after is before)}
+    for op in region.ops:
+        if _is_function(op) and all(isinstance(value, Constant) or value in kept for value in op.used):
+            kept.update(op.results)
+    return kept
+
+
+def _is_function(op: Op) -> bool:
+    """True if an operation gives the same for the same operands, of which a memory is one as it is."""
+    if op.name == ops.LOAD:
+        access = op.attributes["access"]
+        return access.ordering is None and not access.volatile
+    return ops.of(op).kind in (Kind.ELEMENTWISE, Kind.MOVEMENT)
 
 
 def _is_met(name: str, bound: np.ndarray, step: int) -> bool:

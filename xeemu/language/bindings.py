@@ -5,6 +5,7 @@ and of the user's modules, classes and objects the attributes that the code name
 methods which it calls.
 """
 
+import array
 import collections
 import functools
 import operator
@@ -24,7 +25,9 @@ MOST_BYTES = 16384
 MOST_ITEMS = 256
 """Lists, dicts, sets and deques up to this length are looked into."""
 
-_CONTAINERS = (dict, list, set, collections.deque)
+_CONTAINERS = (dict, list, set, collections.deque, types.MappingProxyType)
+_HOLDERS = (collections.UserDict, collections.UserList, collections.UserString, collections.ChainMap)
+"""Containers of Python's that are written in Python: what they hold is in attributes that their methods name."""
 
 _NUMBERS = (bool, int, float, complex, str, bytes, range, type(None), type(...), np.generic, np.dtype)
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
@@ -162,6 +165,8 @@ class _Search:
         if isinstance(function, types.FunctionType):
             if home in (None, function.__module__) or not references.is_library(function.__code__.co_filename):
                 self._follow_function(function)
+                if not self._is_passed(function, (id(function), names)):
+                    self._follow_attributes(function, names, home)
             else:
                 self.values.append(_Same(function))
         elif isinstance(value, types.MethodType):
@@ -185,6 +190,7 @@ class _Search:
         # Editors that reload a module give functions another code in place.
         self.condition.term("{}.__code__ is {}", function, function.__code__)
         self.condition.term("{}.__defaults__ is {}", function, function.__defaults__)
+        self.condition.term("{}.__kwdefaults__ is {}", function, function.__kwdefaults__)
         for value in (function.__defaults__, function.__kwdefaults__):
             self.follow(value, names, home)
         self._follow_names(function.__globals__, references.global_names(function.__code__), names, home)
@@ -220,6 +226,9 @@ class _Search:
         elif isinstance(value, np.ndarray) and value.nbytes <= MOST_BYTES and not value.dtype.hasobject:
             self.condition.term("{}.tobytes() == {}", value, value.tobytes())
             self.values += [np.ndarray, value.dtype, value.shape, value.tobytes()]
+        elif isinstance(value, bytearray | array.array) and memoryview(value).nbytes <= MOST_BYTES:
+            self.condition.term("bytes({}) == {}", value, bytes(value))
+            self.values += [type(value), getattr(value, "typecode", None), bytes(value)]
         else:
             self.values.append(_Same(value))
             self._follow_attributes(value, names, home)
@@ -231,6 +240,7 @@ class _Search:
             names = _with_those_of_methods(names, spaces)
         wanted = [name for name in names if any(name in space for space in spaces)]
         for space in spaces:
+            self.condition.term("len({}) == {}", space, len(space))  # one that is asked for may be set later
             self._follow_names(space, wanted, names, home)
         slots = [(name, space[name]) for space in spaces for name in wanted if name in space]
         for name, slot in slots:
@@ -257,7 +267,7 @@ class _Search:
 def _items(container: Iterable[Any]) -> Iterator[Any]:
     """What a container holds, of a dict first the keys."""
     yield from container
-    if isinstance(container, dict):
+    if isinstance(container, dict | types.MappingProxyType):
         yield from container.values()
 
 
@@ -311,9 +321,9 @@ def _held(slot: types.MemberDescriptorType, value: Any) -> Any:
 
 def _spaces(value: Any) -> list[Mapping[str, Any]]:
     """The dicts of names that belong to a user's module or class, or to an object and the user's classes that it is of;
-    none of a library's module or class."""
+    none of a library's module or class but those of holders."""
     if isinstance(value, types.ModuleType):
         return [] if references.is_library(getattr(value, "__file__", None)) else [vars(value)]
     kinds = [*(value.__mro__ if isinstance(value, type) else ()), *type(value).__mro__]
     own = [] if isinstance(value, type) or not type(value).__dictoffset__ else [vars(value)]
-    return [*own, *(vars(kind) for kind in kinds if not references.is_of_library(kind))]
+    return [*own, *(vars(kind) for kind in kinds if kind in _HOLDERS or not references.is_of_library(kind))]

@@ -12,28 +12,34 @@ Found = re.Match[str]
 _CONTENTS = "[<flat index 0>]"
 
 
-def of_error(error: Exception, local_range: tuple[int, ...], line: str) -> str | None:
+def of_error(error: Exception, local_range: tuple[int, ...], line: str, scalars: tuple[str, ...] = ()) -> str | None:
     """What the sentence of an exception of JAX means; None if it is not known.
 
     Args:
       error: what JAX raised.
       local_range: the work-group's shape.
       line: the text of the user's line.
+      scalars: the parameters on that line which are scalars.
     """
     text = str(error)
     for pattern, told in _SENTENCES:
         if found := pattern.search(text):
             more = len(pattern.findall(text)) - 1
             others = f" ({more} more like this)" if more else ""
-            return told(found, _Place(local_range, line)) + others
+            return told(found, _Place(local_range, line, scalars)) + others
     return None
 
 
 class _Place:
     """Where a sentence was said: in a work-group of a shape, on a line of the user."""
 
-    def __init__(self, local_range: tuple[int, ...], line: str):
-        self.local_range, self.line = local_range, line
+    def __init__(self, local_range: tuple[int, ...], line: str, scalars: tuple[str, ...]):
+        self.local_range, self.line, self.scalars = local_range, line, scalars
+
+    def scalar(self, *ends: str) -> str | None:
+        """The scalar parameter that the line has before one of some texts, such as `[`."""
+        texts = "|".join(map(re.escape, ends))
+        return next((name for name in self.scalars if re.search(rf"(?<![\w.]){name}\s*(?:{texts})", self.line)), None)
 
     def whose(self, shape: tuple[int, ...]) -> str:
         """Which work-items an array of some shape is for."""
@@ -248,6 +254,32 @@ def _indexed(shape: tuple[int, ...], fit: tuple[int, ...], rank: int) -> str:
     return f"[{', '.join([':'] * at + ['None'] * missing + [':'] * (len(shape) - at))}]"
 
 
+# --- Arrays in place of memories ---
+
+_OF_MEMORIES = ("load", "atomic", "name", "space")
+
+
+def _too_many_indices(found: Found, place: _Place) -> str:
+    if name := place.scalar("[", ".at"):
+        return _scalar_for_array(name)
+    rank, count = int(found[1]), int(found[2])
+    return (
+        f"an array of {rank} {'dimension' if rank == 1 else 'dimensions'} is indexed by {count}; a value of the kernel "
+        "has the axes of the work-group, and then its own"
+    )
+
+
+def _no_attribute(found: Found, place: _Place) -> str:
+    if name := place.scalar(f".{found[1]}"):
+        return _scalar_for_array(name) if found[1] in _OF_MEMORIES else f"{name} is a scalar, which has no {found[1]}"
+    what = f"an array of values has no attribute {found[1]}"
+    return f"{what}; a memory has, as are the parameters and wg.local(...)" if found[1] in _OF_MEMORIES else what
+
+
+def _scalar_for_array(name: str) -> str:
+    return f"{name} is a scalar, as the launch is given a number for it; give an array where the kernel indexes it"
+
+
 # --- Python's numbers ---
 
 
@@ -311,6 +343,8 @@ _SENTENCES: tuple[tuple[re.Pattern[str], Callable[[Found, _Place], str]], ...] =
     ),
     (re.compile(r"(?P<operation>\w+) got incompatible shapes for broadcasting: (?P<shapes>[\d(), ]+)"), _no_broadcast),
     (re.compile(r"Incompatible shapes for broadcasting: shapes=\[(?P<shapes>[\d(), ]+)\]"), _no_broadcast),
+    (re.compile(r"Too many indices: array is (\d+)-dimensional, but (\d+) were indexed"), _too_many_indices),
+    (re.compile(r"DynamicJaxprTracer(?: object)?'? has no attribute '?(\w+)"), _no_attribute),
     (re.compile(rf"An overflow was encountered.* with value {_NUMBER}", re.S), _too_large),
 )
 """What JAX says, of which the first one found counts, and how it is told."""

@@ -145,24 +145,10 @@ def _trace(
     static: tuple[tuple[str, Any], ...],
     wide: bool,
 ) -> Program:
-    returned: list[Any] = []
-    raised = _Raised()
     definition = source.of_function(kernel.function.__code__)
     group = WorkGroup(geometry, _dialect=kernel.dialect)
-
-    def run(*values: jax.Array) -> list[jax.Array]:
-        taken = [_parameter(v, name, geometry) for v, name in zip(values, kernel.parameters, strict=True)]
-        if kernel.structure is not None:
-            taken = jax.tree.unflatten(kernel.structure, taken)
-        with raised.noted():
-            result = kernel.function(group, *taken, **dict(static))
-        leaves, tree = jax.tree.flatten(result, is_leaf=lambda x: isinstance(x, Memory))
-        returned.append(tree)
-        hint = _of_pair(result)
-        return [_returned(leaf, kernel, definition, hint) for leaf in leaves]
-
     with jax.enable_x64(wide):
-        closed = _traced(run, [_widened(a, wide) for a in arguments], kernel, geometry.local_range, raised)
+        closed, output_tree = _closed(kernel, group, [_widened(a, wide) for a in arguments], static, definition)
     body = _imported(closed, kernel, definition)
     memories = _memories(kernel, arguments, definition)
     usage = _checked(body, memories, geometry, definition)
@@ -176,10 +162,35 @@ def _trace(
         usage.allocations,
         usage.written,
         outputs,
-        returned[-1],
+        output_tree,
         wide,
         bool(group._asked),
     )
+
+
+def _closed(
+    kernel: Kernel,
+    group: WorkGroup,
+    arguments: Sequence[jax.ShapeDtypeStruct],
+    static: tuple[tuple[str, Any], ...],
+    definition: source.Site,
+) -> tuple[Any, Any]:
+    """What JAX has traced of a kernel, and the structure of what the kernel returns."""
+    returned: list[Any] = []
+    raised, geometry = _Raised(), group._geometry
+
+    def run(*values: jax.Array) -> list[jax.Array]:
+        taken = [_parameter(v, name, geometry) for v, name in zip(values, kernel.parameters, strict=True)]
+        if kernel.structure is not None:
+            taken = jax.tree.unflatten(kernel.structure, taken)
+        with raised.noted():
+            result = kernel.function(group, *taken, **dict(static))
+        leaves, tree = jax.tree.flatten(result, is_leaf=lambda x: isinstance(x, Memory))
+        returned.append(tree)
+        hint = _of_pair(result)
+        return [_returned(leaf, kernel, definition, hint) for leaf in leaves]
+
+    return _traced(run, arguments, kernel, geometry.local_range, raised), returned[-1]
 
 
 def _memories(
@@ -341,9 +352,10 @@ def _traced(
         if any(words in str(error) for words in _NEEDS_VALUE_TOO):
             raise _value_needed(error, kernel) from None
         site = source.of_exception(error, kernel.function.__code__)
-        if told := diagnosis.of_error(error, local_range, site.source):
-            raise source.kernel_error(told, site) from error
         entry, why = source.raised_at(error, kernel.function.__code__), str(error) or type(error).__name__
+        scalars = _scalars_on(kernel, site.source, entry.tb_frame) if entry else ()
+        if told := diagnosis.of_error(error, local_range, site.source, scalars):
+            raise source.kernel_error(told, site) from error
         function = (entry and expressions.function_of_call(entry)) or "an operation"
         raise KernelError(f"JAX refuses {function} in kernel {kernel.name}: {why}\n  at {site}") from error
 
@@ -361,14 +373,19 @@ def _value_needed(error: Exception, kernel: Kernel) -> KernelError:
 
 def _static_instead(kernel: Kernel, line: str, frame: FrameType) -> str | None:
     """What to write where a line needs a number that the launch is given, and the kernel has as a scalar; else None."""
-    scalars = [p for p in kernel.parameters if isinstance(x := frame.f_locals.get(p), jax.Array) and not x.ndim]
-    name = next((p for p in scalars if re.search(rf"(?<![\w.]){re.escape(p)}(?!\w)", line)), None)
-    if name is None:
+    scalars = _scalars_on(kernel, line, frame)
+    if not scalars:
         return None
     return (
-        f"if {name} is one number for the launch, make it a static parameter, def {kernel.name}(wg, ..., *, {name}), "
-        f"and give it by name; {_GENERAL}"
+        f"if {scalars[0]} is one number for the launch, make it a static parameter, "
+        f"def {kernel.name}(wg, ..., *, {scalars[0]}), and give it by name; {_GENERAL}"
     )
+
+
+def _scalars_on(kernel: Kernel, line: str, frame: FrameType) -> tuple[str, ...]:
+    """The parameters that a line names and that are scalars in a frame of the kernel."""
+    scalars = [p for p in kernel.parameters if isinstance(x := frame.f_locals.get(p), jax.Array) and not x.ndim]
+    return tuple(p for p in scalars if re.search(rf"(?<![\w.]){re.escape(p)}(?!\w)", line))
 
 
 _GENERAL = (

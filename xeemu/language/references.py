@@ -37,7 +37,7 @@ def imported(code: types.CodeType, package: str) -> tuple[str, ...]:
     """The modules that a function of a package, and those inside it, import as they run."""
     found = []
     for part in _parts(code):
-        steps = list(dis.get_instructions(part))
+        steps = [step for step in dis.get_instructions(part) if step.opname != "EXTENDED_ARG"]
         for k, step in enumerate(steps):
             if step.opname == "IMPORT_NAME":
                 level = steps[k - 2].argval if package else 0  # how many packages up, before the names that it takes

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import operator
 from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from xeemu.errors import KernelArgumentError
 from xeemu.language import source
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
-from xeemu.launching import unwritten
+from xeemu.launching import explicit_axes, unwritten
 from xeemu.plurals import counted
 
 DEFAULT_DEVICE = "max1550"
@@ -211,11 +212,13 @@ class Given:
       kernel: what is launched, with a parameter for each leaf of a pytree.
       arguments: one for each parameter.
       shapes: the names of those that were given as shapes, which nobody has written.
+      are_as_given: false if an argument is another array, in the same memory: so is that of an equal call.
     """
 
     kernel: Kernel
     arguments: list[Any]
     shapes: unwritten.Names
+    are_as_given: bool = True
 
     @classmethod
     def of(cls, kernel: Kernel, arguments: Sequence[Any]) -> "Given":
@@ -226,7 +229,9 @@ class Given:
         """
         taken, leaves = kernel.with_leaves(arguments)
         leaves, names = unwritten.filled(taken, leaves)
-        return cls(taken, checked_arguments(taken, leaves, ARRAYS), names)
+        checked = checked_arguments(taken, leaves, ARRAYS)
+        plain = explicit_axes.automatic(checked)
+        return cls(taken, plain, names, all(map(operator.is_, plain, checked)))
 
     @classmethod
     def of_shapes(cls, kernel: Kernel, arguments: Sequence[Any]) -> "Given":

@@ -20,6 +20,7 @@ from xeemu.launching import (
     calling,
     derivatives,
     executables,
+    explicit_axes,
     iteration_limits,
     kernel_warnings,
     plans,
@@ -153,7 +154,7 @@ class _Call:
             if donating:
                 _check_donated(prepared.program, given)
             executable = executables.executable(prepared)
-            self._ready.keep(signature, executable)
+            self._ready.keep(signature if call.are_as_given else None, executable)
             return _run(executable, given)
         return jax.tree.unflatten(prepared.program.output_tree, self._results(prepared, given))
 
@@ -181,7 +182,7 @@ class _Call:
         with jax.enable_x64(prepared.program.wide):
             # What XLA knows of arguments here, it must not join with what the kernel has (see `exactness`).
             hidden = jax.lax.optimization_barrier(list(map(jnp.asarray, given)))
-            emitted = derivatives.refused(name, prepared.emit)(*hidden)
+            emitted = explicit_axes.within_jit(derivatives.refused(name, prepared.emit), hidden)(*hidden)
             return emitted if not prepared.limits.any else iteration_limits.poisoned(emitted[:-1], emitted[-1])
 
 

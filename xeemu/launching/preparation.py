@@ -8,12 +8,11 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
 from xeemu.devices import aspects, grf, limits
 from xeemu.devices.device import Device
-from xeemu.emission import buffers, compiling, fusion_barriers, interpreter, transpose_sinking
+from xeemu.emission import buffers, compiling, interpreter, transpose_sinking
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.observer import Observer
 from xeemu.knowledge import conversions, dataflow, termination
@@ -26,6 +25,7 @@ from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
 from xeemu.launching import capacity, chunking, cores, full_overwrite, iteration_limits, working_set
 from xeemu.launching.arguments import Description, platform_of
+from xeemu.launching.chunk_loops import Carry, ChunkLoop
 from xeemu.launching.chunking import Cut
 from xeemu.launching.options import MOST_KEPT, Options
 from xeemu.launching.shares import Share
@@ -33,7 +33,6 @@ from xeemu.launching.tasks import Analysed, Task
 from xeemu.planning import body_plans, effort, row_shapes, storage
 
 Watch = Callable[[EmittedChunk, Any], Observer]
-_Carry = tuple[list[jax.Array], Any]
 
 # Groups that are left behind the full chunks are few if all are so many times as many.
 _FEW = 16
@@ -158,47 +157,20 @@ class Prepared:
 
     def _all_chunks(
         self, flat: list[jax.Array], written: list[int], watch: Watch, state: Any, share: Share | None
-    ) -> _Carry:
-        cut, id_type = self.cut, self.program.geometry.id_type
+    ) -> Carry:
         fresh = frozenset() if self.options.donate or share is not None else self.overwritten
         carry = [lax.empty(flat[k].shape, flat[k].dtype) if k in fresh else flat[k] for k in written], state
-        if not jax.tree.leaves(carry) or not cut.groups:
+        if not jax.tree.leaves(carry) or not self.cut.groups:
             return carry
 
-        def step(first: Any, carry: _Carry, left: int = 0) -> _Carry:
+        def step(first: Any, carry: Carry, left: int = 0) -> Carry:
             return self._one_chunk(first, left, flat, written, watch, carry, share)
 
-        def numbered(k: jax.Array, carry: _Carry) -> _Carry:
-            return step(id_type.type(cut.first) + lax.convert_element_type(k, id_type) * id_type.type(cut.chunk), carry)
+        def stored(memories: list[jax.Array]) -> list[jax.Array]:
+            return self._as_stored(memories, written, share)
 
-        def chunks(low: Any, high: Any, carry: _Carry) -> _Carry:
-            first = self._as_stored(carry[0], written, share), carry[1]
-            memories, state = lax.fori_loop(low, high, numbered, first)
-            return [m.reshape(-1) for m in memories], state
-
-        def at_end(k: jax.Array, carry: _Carry) -> _Carry:
-            return step(lax.convert_element_type(k, id_type) * id_type.type(cut.groups - cut.rest), carry, cut.rest)
-
-        def left(carry: _Carry) -> _Carry:
-            return step(cut.full * cut.chunk, carry, cut.rest)
-
-        if share is not None:
-            bounds = np.asarray(share.bounds, np.int32)
-            low, high = jnp.asarray(bounds[:-1])[share.number], jnp.asarray(bounds[1:])[share.number]
-            carry = chunks(low, high, carry)
-            if cut.first:
-                is_first, is_last = share.number == 0, share.number == len(bounds) - 2
-                return lax.fori_loop(jnp.where(is_first, 0, 1), jnp.where(is_last, 2, 1), at_end, carry)
-            return lax.cond(share.number == len(bounds) - 2, left, lambda c: c, carry) if cut.rest else carry
-        if cut.full > 1:
-            carry = chunks(0, cut.full, carry)
-        elif cut.full:
-            carry = step(cut.first, carry)
-        if cut.first:
-            return lax.fori_loop(0, 2, at_end, carry)
-        if not cut.rest:
-            return carry
-        return fusion_barriers.in_branch(left, carry) if cut.full and self._copied(written) else left(carry)
+        loop = ChunkLoop(self.cut, self.program.geometry.id_type, step, stored)
+        return loop.whole(carry, self._copied(written)) if share is None else loop.of_share(carry, share)
 
     def _copied(self, written: list[int]) -> bool:
         """True if memories would be copied as the groups that are left store to a part of them."""
@@ -211,9 +183,9 @@ class Prepared:
         flat: list[jax.Array],
         written: list[int],
         watch: Watch,
-        carry: _Carry,
+        carry: Carry,
         share: Share | None,
-    ) -> _Carry:
+    ) -> Carry:
         """The memories and the state after a full chunk, or after the groups that are left behind those."""
         memories, state = carry
         given = dict(enumerate(flat)) | dict(zip(written, memories, strict=True))

@@ -129,7 +129,7 @@ class WatchedCalls:
         given = self._checked(arguments)
         prepared = prepare_alone(given.kernel, self._nd_range, self._device, given.arguments, static)
         unwritten.check(prepared.program, given.shapes)
-        self._ready.keep(signature, prepared)
+        self._ready.keep(signature if given.are_as_given else None, prepared)
         return Watched(prepared, given.arguments, given.shapes)
 
     def _checked(self, arguments: Sequence[Any]) -> Given:

@@ -49,16 +49,19 @@ def occupancy(
         raise Error(f"the occupancy of {model.name} is not known, as figures of its Xe cores are not public")
     ax.step(sizes / 1024, [100 * (o.fraction or 0) for o in found], where="post")
     if slm_bytes is not None:
-        here = at(slm_bytes)
-        ax.plot([slm_bytes / 1024], [100 * (here.fraction or 0)], "o")
-        note = f"{counted(here.groups or 0, 'group')}, limited by {here.limiter}"
-        side = -1 if slm_bytes > 0.55 * model.local_mem_size else 1
-        style: dict[str, Any] = {"xytext": (6 * side, 5), "textcoords": "offset points"}
-        style["ha"] = "left" if side > 0 else "right"
-        ax.annotate(note, (slm_bytes / 1024, 100 * (here.fraction or 0)), **style)
+        _mark(ax, at(slm_bytes), slm_bytes, slm_bytes > 0.55 * model.local_mem_size)
     ax.set_xlabel("local memory of a work-group (KiB)")
     ax.set_ylabel("hardware threads in use (%)")
     ax.set_ylim(0, 112)
     ax.set_title(f"{model.name}, {counted(int(np.prod(local_size)), 'work-item')} a group", fontsize="medium")
     ax.grid(alpha=0.3)
     return ax
+
+
+def _mark(ax: "Axes", here: Occupancy, slm_bytes: int, to_the_left: bool) -> None:
+    """Marks an occupancy, with what limits it beside the mark."""
+    place = (slm_bytes / 1024, 100 * (here.fraction or 0))
+    ax.plot(*([x] for x in place), "o")
+    style: dict[str, Any] = {"xytext": (-6 if to_the_left else 6, 5), "textcoords": "offset points"}
+    style["ha"] = "right" if to_the_left else "left"
+    ax.annotate(f"{counted(here.groups or 0, 'group')}, limited by {here.limiter}", place, **style)

@@ -25,14 +25,19 @@ def keeps_apart(op: Op, lanewise: Sequence[bool], rank: int) -> bool:
     if any(v.shape[:rank] != local for v in op.results):
         return False
     traits, p = ops.of(op), op.attributes
-    shape = op.operands[0].shape
     if traits.is_elementwise:
         return all(not v.shape or v.shape == op.results[0].shape for v in op.used)
     if traits.is_reduction:
         return min(p["axes"], default=rank) >= rank
     if traits.is_scan:
         return p["axis"] >= rank
-    match traits.name:
+    return _movement_keeps_apart(op, lanewise, rank)
+
+
+def _movement_keeps_apart(op: Op, lanewise: Sequence[bool], rank: int) -> bool:
+    """So of what puts elements in other places, whose results have the work-group's axes."""
+    p, shape, local = op.attributes, op.operands[0].shape, op.results[0].shape[:rank]
+    match op.name:
         case "broadcast_in_dim":
             return tuple(p["broadcast_dimensions"][:rank]) == tuple(range(rank))
         case "reshape":

@@ -6,6 +6,7 @@ A memory is linear and keeps its place, so that its versions are one memory here
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -236,8 +237,8 @@ def compiled(
     computed = [r for o in straight.operations for r in o.results if r.number in kept]
     targets = [*((r, r) for r in computed), *straight.moves]
 
-    def own(value: jax.Array, register: Register, item: jax.Array) -> jax.Array:
-        return value.reshape(items, *register.shape[len(local) :])[item] if register.lanewise else value
+    def own(value: jax.Array, item: jax.Array) -> jax.Array:
+        return value.reshape(items, *value.shape[len(local) :])[item]
 
     def of_group(lanes: list[jax.Array], copies: list[jax.Array], _: jax.Array) -> list[jax.Array]:
         whole = [a.reshape(*local, *a.shape[1:]) for a in lanes]
@@ -245,16 +246,8 @@ def compiled(
         def of_item(copies: list[jax.Array], item: jax.Array) -> list[jax.Array]:
             each, shared = iter(copies), iter(whole)
             values = {r.number: next(shared) if r.lanewise else next(each) for r in read}
-
-            def get(operand: Operand) -> jax.Array:
-                return values[operand.number] if isinstance(operand, Register) else jnp.asarray(operand)
-
-            for operation in straight.operations:
-                results = operation.function(*map(get, operation.operands))
-                if operation.own:
-                    results = [x.reshape(items, *x.shape[len(local) :])[item] for x in results]
-                values |= {r.number: x for r, x in zip(operation.results, results, strict=True)}
-            return [own(get(value), target, item) for target, value in targets]
+            get = _carried_out(straight, values, functools.partial(own, item=item))
+            return [own(get(value), item) if target.lanewise else get(value) for target, value in targets]
 
         return jax.vmap(of_item)(copies, jnp.arange(items))
 
@@ -268,6 +261,31 @@ def compiled(
     operations = geometry.groups * items * items * len(straight.operations) * _TIMES
     options = compiling.effort(little=effort.are_few(operations, target))
     return [register for register, _ in targets], compiling.compiled(run, options, ())
+
+
+def _carried_out(
+    straight: Straight, values: dict[int, jax.Array], own: Callable[[jax.Array], jax.Array]
+) -> Callable[[Operand], jax.Array]:
+    """Straight code carried out for one work-item.
+
+    Args:
+      straight: the code.
+      values: of the registers that it reads, by number; those of its results are added.
+      own: takes what all work-items hold, and gives the work-item's own element.
+
+    Returns:
+      A function that gives the value of an operand afterwards.
+    """
+
+    def get(operand: Operand) -> jax.Array:
+        return values[operand.number] if isinstance(operand, Register) else jnp.asarray(operand)
+
+    for operation in straight.operations:
+        results = operation.function(*map(get, operation.operands))
+        if operation.own:
+            results = [own(x) for x in results]
+        values |= {r.number: x for r, x in zip(operation.results, results, strict=True)}
+    return get
 
 
 def local_ids(geometry: Geometry, dim: int | None) -> np.ndarray:

@@ -174,7 +174,7 @@ def _value(of: types.Type, given: Any) -> Value:
 
 def _number(of: Scalar, given: Data | Any) -> values.Number:
     if isinstance(given, np.generic | bool | int | float):
-        return values.constant(given, of)
+        return dataclasses.replace(values.constant(given, of), given=True)
     data = values.cast(given, of.dtype)
     return values.held(of, data)
 
