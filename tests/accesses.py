@@ -8,6 +8,7 @@ Axis legend: L work-items of a work-group, P private elements of a work-item.
 """
 
 import dataclasses
+import functools
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -225,6 +226,7 @@ class Execution:
       alike: it is at a place that no id of a work-item is in, and all work-items carry it out.
       uniform: its index is one number for all work-items.
       copy: the counters of the unrolled loops around it, each of whose iterations has an instruction of its own.
+      turn: the counters of the loops around it that are in its place.
       group: the work-group.
       literals: the conditions that those which take part meet.
       carried_out: it is, and does not load what is in registers.
@@ -237,6 +239,7 @@ class Execution:
     alike: bool
     uniform: bool
     copy: tuple[int, ...]
+    turn: tuple[int, ...]
     group: int
     literals: Literals
     carried_out: bool
@@ -466,11 +469,18 @@ def _execution(access: Access, state: _State, registers: Registers) -> Execution
         not state.divergent and all(np.ndim(component) < 2 or len(component) == 1 for component in components),
         uniform,
         state.names["unrolled"],
+        tuple(number for name, number in sorted(state.counters.items()) if name in _named(access)),
         state.names["group_linear"],
         literals,
         registers.access(access.op, _place(access, state), element, literals, access.volatile),
         access.mask is not None and bool(mask[state.active].all()),
     )
+
+
+@functools.lru_cache(maxsize=1024)
+def _named(access: Access) -> frozenset[str]:
+    """The names in an access's place."""
+    return frozenset(name for value in access.index for name in _NAME.findall(value.plain))
 
 
 def _place(access: Access, state: _State) -> tuple[str, tuple[Any, ...], int]:

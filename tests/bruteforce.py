@@ -277,10 +277,13 @@ def _is_unclear(program: Program, access: Access, touched: Sequence[Execution], 
     written_alike = all(e.alike for e in touched)
     if device.shared_load_words and access.private > 1 and not written_alike and all(map(_is_same_for_all, touched)):
         return True
-    if device.reduced_atomics and access.op in _REDUCED and not all(e.uniform for e in touched):
-        return all(map(_is_same_for_all, touched))
+    if device.reduced_atomics and access.op in _REDUCED and _is_one_for_all(touched):
+        return True
     if access.op != "load" or not touched:
         return False
+    whole = device.request_lanes is None or program.sub_group_size <= device.request_lanes
+    if program.is_opencl and not whole and access.mask is None and _is_one_for_all(touched):
+        return True  # of a place that is known to be one for all a sub-group makes one request
     names = {name for value in access.index for name in _NAMES.findall(value.plain) if name[0] == "k"}
     if any(counters for _, counters in touched[0].literals):
         return True
@@ -289,8 +292,8 @@ def _is_unclear(program: Program, access: Access, touched: Sequence[Execution], 
     places = {(e.group, e.element.tobytes()) for e in touched}
     if program.is_opencl and any(loop.counter in names and loop.how == "doubling" for loop in program.loops):
         return True  # one of so few iterations is written out
-    if names & program.counted:
-        return len({(e.copy, e.group, e.element.tobytes()) for e in touched}) > len(places)
+    if names & program.counted:  # those that write the loop out find it
+        return len({(e.copy, e.group, e.turn) for e in touched}) > len(places)
     return len(touched) > len(places) == len({e.group for e in touched})
 
 
@@ -300,6 +303,11 @@ def _is_one(touched: Sequence[Execution]) -> bool:
     for e in touched:
         rows[e.group].add(e.element[0].tobytes())
     return all(map(_is_same_for_all, touched)) and len(set(map(frozenset, rows.values()))) == 1
+
+
+def _is_one_for_all(touched: Sequence[Execution]) -> bool:
+    """True if all work-items access the same elements each time, which is not written so."""
+    return not all(e.uniform for e in touched) and all(map(_is_same_for_all, touched))
 
 
 def _is_same_for_all(execution: Execution) -> bool:
