@@ -28,7 +28,7 @@ make_environment() {
   fi
   echo "Installing xeemu${extra:+ with what its tests need} and JAX in .venv (once; some minutes on a slow network) ..." >&2
   rm -rf "$root/build" # else the wheel would keep modules that are gone from the sources
-  "$bin/python" -m pip install --quiet --disable-pip-version-check "$root${extra:+[$extra]}"
+  "$bin/python" -m pip install --quiet --no-compile --disable-pip-version-check "$root${extra:+[$extra]}"
   rm -rf "$root/build" "$root/xeemu.egg-info"
   touch "$stamp"
 }
