@@ -105,13 +105,7 @@ def assert_matches(
       AssertionError: they differ; the message tells where first.
     """
     __tracebackhide__ = True
-    if not callable(reference):
-        raise KernelArgumentError(
-            f"the reference is {called(reference)}; give a function, as in "
-            "assert_matches(kernel, reference, nd_range, *arrays)"
-        )
-    if not isinstance(rounding, int | float) or not rounding >= 0:
-        raise KernelArgumentError(f"rounding is {rounding!r}; give the largest relative difference, a number from 0")
+    _check_asked(reference, rounding)
     outputs = launch(kernel, nd_range, device=device)(*arguments, **static)
     expected = reference(*map(_plain, arguments))
     if expected is None:
@@ -123,6 +117,22 @@ def assert_matches(
     if not verdict.agrees:
         raise AssertionError(f"{_launched(kernel, nd_range)}: {verdict.text}{_of_chex(outputs, expected, rounding)}")
     return jax.tree.map(np.asarray, outputs)
+
+
+def _check_asked(reference: Any, rounding: Any) -> None:
+    """Checks what results are held against.
+
+    Raises:
+      KernelArgumentError: the reference is no function, or the rounding no number from 0.
+    """
+    __tracebackhide__ = True
+    if not callable(reference):
+        raise KernelArgumentError(
+            f"the reference is {called(reference)}; give a function, as in "
+            "assert_matches(kernel, reference, nd_range, *arrays)"
+        )
+    if not isinstance(rounding, int | float) or not rounding >= 0:
+        raise KernelArgumentError(f"rounding is {rounding!r}; give the largest relative difference, a number from 0")
 
 
 def _of_chex(outputs: Any, expected: Any, rounding: float) -> str:

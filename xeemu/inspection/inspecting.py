@@ -68,8 +68,7 @@ def inspect(
     nd_range = own_range(kernel, nd_range)
     modelled = checked_device(kernel, nd_range, device)
     most_turns = checked_iterations(max_iterations)
-    if isinstance(most_steps, bool) or not isinstance(most_steps, int) or most_steps < 1:
-        raise KernelArgumentError(f"most_steps is {most_steps!r}; give a number of steps from 1, such as {MOST_STEPS}")
+    _check_steps(most_steps)
     options: dict[str, Any] = {"group": group, "most_steps": most_steps, "max_iterations": max_iterations}
 
     def told(call: Callable[..., Inspection]) -> Launched[Inspection]:
@@ -89,6 +88,12 @@ def inspect(
         return _inspected(program, given.arguments, group, recorder, most_turns)
 
     return told(call)
+
+
+def _check_steps(most_steps: Any) -> None:
+    """Raises a `KernelArgumentError` if it is no number of steps."""
+    if isinstance(most_steps, bool) or not isinstance(most_steps, int) or most_steps < 1:
+        raise KernelArgumentError(f"most_steps is {most_steps!r}; give a number of steps from 1, such as {MOST_STEPS}")
 
 
 def _inspected(
