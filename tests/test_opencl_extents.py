@@ -135,3 +135,22 @@ def test_the_finding_and_the_outputs():
     np.testing.assert_array_equal(got, xe.launch(kernel, RANGE)(ZEROS))
     np.testing.assert_array_equal(got, IDS % 32)
     assert "t[]" not in str(xe.trace(kernel, RANGE)(ZEROS))
+
+
+VECTORS = """
+typedef struct { int head; float4 tail; } node;
+kernel void vectors(global const uchar4* in, global float4* out, global node* nodes) {
+    int i = get_global_id(0);
+    out[i] = convert_float4(in[i - 1]);
+    nodes[i + 1].tail = (float4)(0);
+}"""
+
+
+def test_an_index_of_vectors_or_records_is_told_as_the_source_counts():
+    given = np.zeros(4 * 8, np.uint8), np.zeros(4 * 8, np.float32), np.zeros(8 * 8, np.int32)
+    _, findings = xe.check(xe.load(VECTORS)["vectors"], xe.NDRange(8, 8))(*given)
+    told = "\n".join(map(str, findings))
+    assert "load of global memory in[-1] (4 times)" in told
+    assert "if (i - 1 >= 0 && i - 1 < 8), or make in" in told
+    assert "store of global memory nodes[8] (4 times)" in told
+    assert told.count("Valid is 0 to 7;") == 2

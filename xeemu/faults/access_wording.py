@@ -64,12 +64,18 @@ def conflict(
     )
 
 
-def out_of_bounds(element: Element, shape: tuple[int, ...], use: Use, count: int, dialect: Dialect = PYTHON) -> Finding:
-    """An access beyond its memory."""
+def out_of_bounds(
+    element: Element, shape: tuple[int, ...], use: Use, count: int, dialect: Dialect = PYTHON, indexed: int = 1
+) -> Finding:
+    """An access beyond its memory, of which an index of the source counts so many elements as one."""
+    shown = element
+    if indexed > 1:
+        shape = (shape[0] // indexed,)
+        shown = dataclasses.replace(element, address=(element.address[0] // indexed,))
     valid = " and ".join(f"0 to {n - 1}" if n else "none" for n in shape)
     effect = "gives the poison value" if use.what.endswith("load") else "does nothing"
     explanation = f"Valid is {valid}; such {_article(use.what)} {use.what} {effect} here, and is undefined on hardware."
-    dimension = next(d for d, (i, n) in enumerate(zip(element.address, shape, strict=True)) if not 0 <= i < n)
+    dimension = next(d for d, (i, n) in enumerate(zip(shown.address, shape, strict=True)) if not 0 <= i < n)
     written = index_in(use.site, element.memory, use.what, dialect is PYTHON) or ()
     component = "the index" if len(shape) == 1 else f"component {dimension} of the index"
     own, whose = (written[dimension], "") if len(written) == len(shape) else ("index", f" for {component}")
@@ -79,7 +85,7 @@ def out_of_bounds(element: Element, shape: tuple[int, ...], use: Use, count: int
         advice = f"{dialect.unmasked.format(name=element.memory, **around)}, or make {element.memory} larger."
     if 0 in shape:
         advice = dialect.empty.format(name="pointer" if element.memory == NULL else element.memory)
-    head = f"{OUT_OF_BOUNDS} {use.what} of {element}"
+    head = f"{OUT_OF_BOUNDS} {use.what} of {shown}"
     return _single(OUT_OF_BOUNDS, element, use, count, (ERROR, head, explanation, advice))
 
 

@@ -162,7 +162,15 @@ class _Judge:
                         extent, index[0], memory.shape[0], use, int(count), self._run.dialect
                     )
                     continue
-                yield access_wording.out_of_bounds(element, memory.shape, use, int(count), self._run.dialect)
+                yield access_wording.out_of_bounds(
+                    element, memory.shape, use, int(count), self._run.dialect, self._indexed(memory)
+                )
+
+    def _indexed(self, memory: Allocation) -> int:
+        """How many elements of a memory an index of its source counts as one, such as those of a vector of C."""
+        interface = self._run.program.kernel.interface
+        size_bytes = 0 if interface is None else interface.pointee_bytes.get(memory.name, 0)
+        return max(1, size_bytes // memory.dtype.itemsize)
 
     @property
     def _extents(self) -> Mapping[str, Extent]:

@@ -164,6 +164,7 @@ class _Binding:
             () if self.signature is None or bind is None else self.signature.every,
             tuple(p.name for p in self.function.parameters if p.declared.startswith("reduction<")),
             tuple(p.name for p in self.function.parameters if _may_alias(p)),
+            {p.name: p.type.pointee.size for p in self.function.parameters if isinstance(p.type, Pointer)},
         )
 
     @functools.cached_property

@@ -80,6 +80,7 @@ class Interface:
       every: names of all that may be given by position, `parameters` among them; empty where that is all.
       combined: names of the memories to which the language's runtime adds what work-items give, as `sycl::reduction`.
       may_alias: names of the parameters behind which the same memory may be, as pointers of C without `restrict`.
+      pointee_bytes: for the name of each pointer the size of what its index counts, such as a vector.
     """
 
     name: str
@@ -99,6 +100,7 @@ class Interface:
     every: tuple[str, ...] = ()
     combined: tuple[str, ...] = ()
     may_alias: tuple[str, ...] = ()
+    pointee_bytes: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
 
 def of_signature(signature: inspect.Signature) -> tuple[tuple[str, ...], dict[str, Any]]:
