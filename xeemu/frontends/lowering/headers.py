@@ -37,7 +37,10 @@ def completed(node: Loop) -> Loop:
     """
     if node.step is not None or node.condition is None or node.after or _continues(node.body):
         return node
-    *others, last = node.body.statements if isinstance(node.body, Block) else (node.body,)
+    statements = node.body.statements if isinstance(node.body, Block) else (node.body,)
+    if not statements:
+        return node
+    *others, last = statements
     asked = {n.variable for n in effects.nodes(node.condition) if isinstance(n, Name)}
     if not isinstance(last, Evaluate) or not isinstance(last.expression, Step | Assignment):
         return node
