@@ -21,6 +21,10 @@ Names = Mapping[str, Any]
 _NAME = re.compile(r"[a-z]\w*")
 
 
+LAST = 2
+"""What is loaded where a loop ends that asks data."""
+
+
 def datum(index: Any) -> Any:
     """What data that decide hold at an index: 0 to 3."""
     return index * 7 % 4
@@ -90,10 +94,11 @@ class Loop:
 
     Attributes:
       counter: its name.
-      how: `fori`, `while`, `doubling`, `unrolled`, or `items`, whose bounds each work-item has for itself.
+      how: `fori`, `while`, `doubling`, `unrolled`, `items`, whose bounds each work-item has for itself, or `until`,
+        which asks data before each iteration.
       low, high: its bounds, the end excluded; a doubling one goes 1, 2, 4 ... below `high`.
       body: what is done.
-      bound: a load that gives `high`, so that data decide it.
+      bound: a load that gives `high`, so that data decide it; of `until` that which is asked, until it gives LAST.
     """
 
     counter: str
@@ -351,7 +356,7 @@ def _run(body: tuple[Statement, ...], state: _State, registers: Registers, found
         elif isinstance(statement, Branch):
             _choose(statement, state, registers, found)
         else:
-            if statement.bound is not None:
+            if statement.bound is not None and statement.how != "until":
                 _execute(statement.bound, state, registers, found)
             _loop(statement, state, registers, found)
 
@@ -411,7 +416,16 @@ def _loop(loop: Loop, state: _State, registers: Registers, found: Found) -> None
 
 def _repeat(loop: Loop, state: _State, registers: Registers, found: Found, most: int = sys.maxsize) -> int:
     """Executes a loop, so many iterations at most, and if 1 one that it need not have; gives how many it has."""
-    low, high = _evaluated(loop.low, state.names), _evaluated(loop.high, state.names)
+    low = _evaluated(loop.low, state.names)
+    high = None if loop.how == "until" else _evaluated(loop.high, state.names)
+
+    def goes_on(counter: int) -> bool:
+        if loop.bound is None or loop.how != "until":
+            return counter < int(high)
+        asked = {**state.names, loop.counter: counter}
+        counters = {**state.counters, loop.counter: counter}
+        _execute(loop.bound, state._replace(names=asked, counters=counters), registers, found)
+        return bool(_evaluated(loop.high, asked) != LAST)
 
     def iterate(counter: Any, number: int, state: _State) -> None:
         counters = {**state.counters, loop.counter: number}
@@ -430,7 +444,7 @@ def _repeat(loop: Loop, state: _State, registers: Registers, found: Found, most:
             turn += 1
         return turn
     counter = int(low)
-    while turn < most and (most == 1 or counter < int(high)):
+    while turn < most and (goes_on(counter) or most == 1):
         names = {**state.names}
         if loop.how == "unrolled":
             names["unrolled"] = (*names["unrolled"], counter)

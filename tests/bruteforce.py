@@ -290,6 +290,8 @@ def _is_unclear(program: Program, access: Access, touched: Sequence[Execution], 
     if not names:
         return False
     places = {(e.group, e.element.tobytes()) for e in touched}
+    if any(loop.how == "until" and loop.bound == access for loop in program.loops) and len(touched) > len(places):
+        return True  # what is asked before the first iteration is known again where the loop is begun again
     if program.is_opencl and any(loop.counter in names and loop.how == "doubling" for loop in program.loops):
         return True  # one of so few iterations is written out
     if names & program.counted:  # those that write the loop out find it
