@@ -101,14 +101,24 @@ class Facts:
             self.constants[value] = of_array(value.array, self.dimensions)
         return self.constants[value]
 
-    def adopt(self, number: int, op: Op, other: "Facts") -> None:
-        """Takes over what another analysis of the same body knows of an operation."""
-        self.values |= {v: other.values[v] for v in op.results}
-        self.factors |= {v: other.factors[v] for v in op.results if v in other.factors}
-        if number in other.inner:
-            self.inner[number] = other.inner[number]
-        if number in other.places:
-            self.places[number] = other.places[number]
+    def copy(self) -> "Facts":
+        """What is known of each value and operation, to be changed, without what else was found out."""
+        return Facts(
+            self.body,
+            self.geometry,
+            dict(self.values),
+            dict(self.factors),
+            dict(self.inner),
+            dict(self.places),
+            constants=dict(self.constants),
+        )
+
+    def forget(self, number: int, op: Op) -> None:
+        """Leaves out what is known of an operation, but for its results."""
+        for known in (self.inner, self.places):
+            known.pop(number, None)
+        for value in op.results:
+            self.factors.pop(value, None)
 
     def within(self, number: int) -> tuple["Facts", ...]:
         """Those of the bodies of an operation."""

@@ -63,23 +63,19 @@ class _Dataflow:
         return len(self.geometry.group_range)
 
     def body(self, body: Region, inputs: Sequence[Known], before: Facts | None = None) -> Facts:
-        """The facts of a (sub)program; `before` are those for other inputs, of which some hold for these too."""
-        facts = Facts(body, self.geometry)
-        facts.values |= dict(zip(body.taken, inputs, strict=True))
-        if before is not None:
-            facts.constants |= before.constants
+        """The facts of a (sub)program; `before` are those for other inputs, of which most may hold for these too."""
+        facts = Facts(body, self.geometry) if before is None else before.copy()
+        given = dict(zip(body.taken, inputs, strict=True))
+        changed = {v for v, known in given.items() if facts.values.get(v) is not known}
+        facts.values |= given
         for number, op in enumerate(body.ops):
-            operands = [facts.value(a) for a in op.used]
-            if before is not None and self._is_same(operands, before, op):
-                facts.adopt(number, op, before)
-            else:
-                results = self._op(facts, number, op, operands)
-                facts.values |= dict(zip(op.results, results, strict=True))
+            if before is None or not changed.isdisjoint(op.used):
+                facts.forget(number, op)
+                results = self._op(facts, number, op, [facts.value(a) for a in op.used])
+                made = dict(zip(op.results, results, strict=True))
+                changed.update(v for v, known in made.items() if facts.values.get(v) is not known)
+                facts.values |= made
         return facts
-
-    def _is_same(self, operands: Sequence[Known], before: Facts, op: Op) -> bool:
-        """True if an operation had the very same operands in another analysis."""
-        return all(o is before.value(a) for o, a in zip(operands, op.used, strict=True))
 
     def outputs(self, facts: Facts) -> list[Known]:
         return [facts.value(a) for a in facts.body.outputs]
