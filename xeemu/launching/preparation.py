@@ -56,8 +56,12 @@ class Prepared:
 
     @functools.cached_property
     def cut(self) -> Cut:
-        """Which work-groups are emulated together; found out when somebody asks, as only who launches does."""
-        return self.chosen or chunking.of_launch(self.analysed, self.options)
+        """Which work-groups are emulated together; found out when somebody asks, as only who runs it does."""
+        if self.chosen is not None:
+            return self.chosen
+        if self.analysed.watched:
+            return chunking.evenly(self.analysed, self.options, 1)
+        return chunking.of_launch(self.analysed, self.options)
 
     @property
     def program(self) -> Program:
@@ -74,7 +78,7 @@ class Prepared:
         """This launch for somebody who sees every access; one object, so that equal calls compile once."""
         analysed = dataclasses.replace(self.analysed, watched=True)
         observed = dataclasses.replace(self.options, observed=True)
-        return Prepared(analysed, observed, chunking.evenly(analysed, observed, 1), launched=self)
+        return Prepared(analysed, observed, launched=self)
 
     @functools.cached_property
     def without_memories(self) -> "Prepared":

@@ -24,6 +24,14 @@ def group_bytes(facts: Facts, iterations: int) -> int:
 
 def live_bytes(facts: Facts, iterations: int) -> int:
     """The most bytes of varying values that are alive at once in a (sub)program, in blocks of so many iterations."""
+    most, holding = _alive(facts)
+    within = (alive + _bytes_within(op, part, iterations) for op, parts, alive in holding for part in parts)
+    return max((most, *within))
+
+
+@analysis.fact
+def _alive(facts: Facts) -> tuple[int, list[tuple[Op, tuple[Facts, ...], int]]]:
+    """The same without what bodies in it take, and the operations that have some: those, and what is alive there."""
     fused = _fused(facts)
     last_use = {a: n for n, op in enumerate(facts.body.ops) for a in op.used if not isinstance(a, Constant)}
     last_use |= {a: len(facts.body.ops) for a in facts.body.outputs if not isinstance(a, Constant)}
@@ -31,14 +39,15 @@ def live_bytes(facts: Facts, iterations: int) -> int:
     for value, number in last_use.items():
         dying[number].append(value)
     most = alive = sum(_bytes(v, facts) for v in facts.body.taken if v in last_use)
+    holding = []
     for number, op in enumerate(facts.body.ops):
-        inner = facts.executed_within(number)
-        inside = max((_bytes_within(op, part, iterations) for part in inner), default=0)
         alive += sum(_bytes(v, facts) for v in op.results if v not in fused)
-        most = max(most, alive + inside)
+        most = max(most, alive)
+        if inner := facts.executed_within(number):
+            holding.append((op, inner, alive))
         dead = (v for v in {*dying[number], *op.results} - fused if last_use.get(v, number) == number)
         alive -= sum(_bytes(v, facts) for v in dead)
-    return most
+    return most, holding
 
 
 def _allocated_bytes(facts: Facts) -> int:
