@@ -65,6 +65,8 @@ def test_found_where_a_size_has_to_be_required(kernel):
 def test_another_result_is_shown():
     (finding,) = found(summed, N, A, OUT, kind=KIND)
     assert "    at 16: another result, " in finding.text
+    assert "the kernel gives another result at another sub-group size, and requires none" in finding.text
+    assert "If one result is meant, require it: @xe.kernel(sub_group_size=32)" in finding.text.replace("\n ", "")
 
 
 def test_a_lane_that_a_size_has_not_is_shown():

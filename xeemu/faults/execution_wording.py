@@ -136,8 +136,9 @@ def sub_group_size(
     faults: Mapping[int, str],
     device: str,
     dialect: Dialect = PYTHON,
+    differ: bool = False,
 ) -> Finding:
-    """A kernel that requires no sub-group size, and is right at some that a device offers.
+    """A kernel that requires no sub-group size, and is right at some that a device offers, or gives another result.
 
     Args:
       sites: the lines of what is wrong, or one that uses sub-groups.
@@ -145,14 +146,18 @@ def sub_group_size(
       right: the sizes at which it is.
       faults: what is wrong at others.
       device: its name.
+      dialect: the language of advice.
+      differ: true if nothing is wrong at others but that results are not the same.
     """
-    sizes = " and ".join(map(str, right))
-    head = f"{SUB_GROUP_SIZE}: the kernel is right at {sizes} only, and requires no sub-group size"
+    is_right = f"is right at {' and '.join(map(str, right))} only"
+    what = "gives another result at another sub-group size, and requires none"
+    head = f"{SUB_GROUP_SIZE}: the kernel {what if differ else f'{is_right}, and requires no sub-group size'}"
     shown = [*(f"  {site}" for site in sites), *(f"    at {size}: {fault}" for size, fault in faults.items())]
     offered = ", ".join(map(str, sorted([*right, *faults])))
     explanation = f"Device {device} offers {offered}, of which the compiler chooses one if none is required."
     required = dialect.sub_group_size.format(size=right[-1])
-    advice = f"Require it: {required}; or write it for any, with {dialect.any_size}."
+    advice = f"{required}; or write it for any, with {dialect.any_size}."
+    advice = f"If one result is meant, require it: {advice}" if differ else f"Require it: {advice}"
     text = message(NOTE, head, shown, explanation, advice)
     return Finding(SUB_GROUP_SIZE, NOTE, "", memory, sites, None, (), (), 1, text)
 

@@ -31,6 +31,11 @@ Check = Callable[[int], tuple[Any, Findings]]
 Faults = Mapping[int, Finding | str]
 """By size what is wrong there: an error or a sentence."""
 
+
+class _Difference(str):
+    """That a result is another one, as it may be meant to be where each sub-group gives a part of it."""
+
+
 _ROUNDING = 2.0**10
 """By so many units in the last place of the largest element sums in another order may differ."""
 
@@ -64,7 +69,8 @@ def noted(program: Program, device: Device, sizes: Sequence[int], found: Finding
     errors = [fault for fault in faults.values() if isinstance(fault, Finding)]
     sites, memory = (errors[0].sites, errors[0].memory) if errors else ((_site(program),), "")
     texts = {size: _head(fault) if isinstance(fault, Finding) else fault for size, fault in faults.items()}
-    note = execution_wording.sub_group_size(sites, memory, right, texts, device.name, program.kernel.dialect)
+    differ = all(isinstance(fault, _Difference) for fault in faults.values())
+    note = execution_wording.sub_group_size(sites, memory, right, texts, device.name, program.kernel.dialect, differ)
     return Findings([*found, note], found.proved, found.watched)
 
 
@@ -125,7 +131,7 @@ def _difference(here: Any, there: Any, ordered: bool) -> str | None:
         if differs.any():
             at = np.unravel_index(np.argmax(differs), differs.shape)
             element = f"element [{', '.join(map(str, at))}] of result {number}"
-            return f"another result, {np.asarray(b)[at]} for {np.asarray(a)[at]} in {element}"
+            return _Difference(f"another result, {np.asarray(b)[at]} for {np.asarray(a)[at]} in {element}")
     return None
 
 
