@@ -13,9 +13,6 @@ import hypothesis
 import jax
 import pytest
 
-# Cases of a test that a run takes which is not thorough.
-_CASES = 2
-
 # What XLA does less of unless --optimize is given; results must not depend on it.
 _EFFORT = (
     "--xla_backend_optimization_level=0",
@@ -38,7 +35,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--thorough",
         action="store_true",
-        help=f"run each case of every test, instead of {_CASES} unless it is marked whole, and those marked thorough",
+        help="run each case of every test, instead of one unless it is marked whole, and those marked thorough",
     )
     parser.addoption(
         "--optimize",
@@ -99,13 +96,11 @@ def pytest_collection_modifyitems(config, items):
 
 
 def _taken(items):
-    """A few cases of each test, chosen by their names, so that grids of parameters are not cut along an axis."""
+    """A case of each test, chosen by its name, so that grids of parameters are not cut along an axis."""
     cases, taken = collections.defaultdict(list), set()
     for item in items:
         if item.get_closest_marker("long") or item.get_closest_marker("whole"):
             taken.add(item)
         else:
             cases[item.nodeid.split("[")[0]].append(item)
-    for same in cases.values():
-        taken.update(sorted(same, key=lambda item: zlib.crc32(item.nodeid.encode()))[:_CASES])
-    return taken
+    return taken | {min(same, key=lambda item: zlib.crc32(item.nodeid.encode())) for same in cases.values()}

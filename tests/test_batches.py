@@ -75,6 +75,7 @@ def lines(count):
     return f"@xe.kernel\ndef kernel(wg, out, a):\n    lid = wg.local_id()\n{body}\n    return out\n"
 
 
+@pytest.mark.thorough
 def test_of_very_many_races_the_last_one_says_that_more_may_follow(tmp_path, monkeypatch):
     (tmp_path / "manylines.py").write_text("import xeemu as xe\n\n" + lines(20))
     monkeypatch.syspath_prepend(tmp_path)

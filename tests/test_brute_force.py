@@ -24,6 +24,7 @@ def check_estimate(seed, folder):
     assert not differ, (seed, *map(str, differ))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("seed", range(520, 530))
 def test_an_estimate_has_all_counts(seed, tmp_path):
     check_estimate(seed, tmp_path)

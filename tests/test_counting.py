@@ -569,6 +569,7 @@ ODD = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kernel", ODD, ids=lambda kernel: kernel.name)
 def test_what_is_known_of_an_odd_kernel_is_what_a_run_counts(kernel):
     arguments = kernel, ODD[kernel], (WORDS, np.zeros(384, np.int32)), {}
@@ -680,6 +681,7 @@ def test_lanes_are_put_in_order_once_for_all_figures_of_a_body(kernel):
     assert bodies * len(_network(16)) < exchanges <= bodies * (2 * len(_network(16)) + 15)
 
 
+@pytest.mark.thorough
 def test_what_passes_make_much_shorter_is_launched_and_counted_without_what_no_address_needs(monkeypatch):
     counted = _counted(bins_in_a_loop)
     assert not counted._watched.outputs

@@ -111,6 +111,7 @@ def kernels():
     return xe.load(TEXT)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", ADVICE)
 def test_findings_in_opencl_speak_opencl(kernels, name):
     kernel = kernels[name]

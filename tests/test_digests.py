@@ -36,6 +36,7 @@ def run(digests, monkeypatch, capsys):
     return run
 
 
+@pytest.mark.thorough
 def test_a_text_that_has_changed_is_named_and_shown(run, tmp_path):
     file = tmp_path / "before.zip"
     assert run("--write", file, PROGRAM)[0] is None

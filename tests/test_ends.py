@@ -61,7 +61,7 @@ def launches_of(kernel, nd_range, arguments, **static):
     yield launches.run(on_a_gpu(kernel, nd_range, arguments, static), arguments)[0]
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("n", SIZES)
 def test_results_at_both_ends(n):
     data = np.random.default_rng(n).integers(0, 100, n, dtype=np.int32)

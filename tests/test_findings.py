@@ -156,6 +156,7 @@ def put_twice(wg, out):
     return out.at[wg.global_id()].set(tile[lid])
 
 
+@pytest.mark.thorough
 def test_a_race_between_functions_that_are_called_twice():
     lines = [number(called_twice, mark) for mark in ("call", "called")]
     assert advice(called_twice) == f"  Write tile = wg.barrier(tile) after line {lines[0]} and before line {lines[1]}."
@@ -756,6 +757,7 @@ def test_what_one_barrier_would_mend_is_one_finding_with_all_lines(name):
     assert len(related) == len(finding.lines) - 1
 
 
+@pytest.mark.thorough
 def test_a_loop_on_one_line_is_told_to_end_its_turns_with_a_barrier():
     def tree(wg, x, out, *, whole):
         lid = wg.local_id()
@@ -774,6 +776,7 @@ def test_a_loop_on_one_line_is_told_to_end_its_turns_with_a_barrier():
         assert "Write t = wg.barrier(t)" in " ".join(str(finding).split())
 
 
+@pytest.mark.thorough
 def test_advice_on_floats_of_opencl_names_what_there_is_for_them():
     pytest.importorskip("clang")
     text = """kernel void f(global float *x) { x[0] += 1; }
@@ -797,6 +800,7 @@ def test_findings_that_need_two_barriers_name_each_its_own():
     assert len({str(finding).splitlines()[-1] for finding in findings}) > 1
 
 
+@pytest.mark.thorough
 def test_findings_come_in_one_order():
     kernel = missing_barrier_kernels()["unrolled"]
     run = xe.check(kernel, xe.NDRange(64, 64))

@@ -9,7 +9,7 @@ import pytest
 
 import xeemu as xe
 
-N = 2**16
+N = 2**12
 FLOATS = jax.ShapeDtypeStruct((N,), np.dtype(np.float32))
 
 

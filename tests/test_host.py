@@ -251,7 +251,7 @@ def test_pointers_into_one_memory_share_it():
     assert result.output.endswith(" 3.5\n")
 
 
-@pytest.mark.parametrize("n", [100, 50_000])
+@pytest.mark.parametrize("n", [100, pytest.param(50_000, marks=pytest.mark.thorough)])
 def test_long_loops_do_what_short_ones_do(n: int):
     result = ran(f"""
     struct Box {{ std::vector<long> inner; }};

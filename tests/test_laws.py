@@ -46,6 +46,7 @@ def assert_as_the_oracle_says_in_chunks(program: programs.Program, groups: int) 
         assert_as_the_oracle_says(program, launched(program))
 
 
+@pytest.mark.thorough
 @settings(LAW, max_examples=examples.some(80))
 @given(programs.programs())
 def test_programs_mean_the_same_in_every_order_of_the_groups(program):
@@ -118,6 +119,7 @@ def test_deterministic_float_atomics_round_in_the_order_of_the_work_items(op, ch
     np.testing.assert_array_equal(total, expected)
 
 
+@pytest.mark.thorough
 @settings(LAW, max_examples=examples.some(8))
 @given(programs.programs(types=programs.NARROW_TYPES))
 def test_jit_changes_nothing(program):
@@ -125,6 +127,7 @@ def test_jit_changes_nothing(program):
     chex.assert_trees_all_equal(jax.jit(call)(*program.arguments), call(*program.arguments), strict=True)
 
 
+@pytest.mark.thorough
 @settings(LAW, max_examples=examples.some(12))
 @given(programs.programs(), st.data())
 def test_permuting_the_groups_changes_nothing(program, data):

@@ -495,6 +495,7 @@ kernel void k(global int* a)
         assert "called from" not in str(finding)
 
 
+@pytest.mark.thorough
 def test_what_is_dropped_is_freed():
     from xeemu.frontends.lowering import effects
 

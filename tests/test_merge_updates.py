@@ -242,7 +242,7 @@ def by_records(x, y, places, width=PLACES, twice=False, used=False, masked=False
     return rows.reshape(-1)
 
 
-@pytest.mark.every(6)
+@pytest.mark.every(10)
 @pytest.mark.parametrize("gpu", [False, True])
 @pytest.mark.parametrize("memory_bytes", [None, 1 << 12])
 @pytest.mark.parametrize("static", [{}, {"twice": True}, {"used": True}, {"masked": True}])

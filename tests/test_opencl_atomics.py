@@ -79,6 +79,7 @@ kernel void sum(global SPACE float* out, global const float* in) {
 }"""
 
 
+@pytest.mark.thorough
 def test_floats_are_added_by_compare_and_exchange():
     given = np.arange(64, dtype=np.float32)
     source = SUM.replace("SPACE", "volatile").replace("old.number = out[0]", "old.bits = atomic_or(at, 0)")

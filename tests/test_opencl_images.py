@@ -172,6 +172,7 @@ __kernel void blur(__write_only image2d_t to, __read_only image2d_t from) {
 }"""
 
 
+@pytest.mark.thorough
 def test_a_filter_and_what_it_reads_beyond_the_edge():
     given = np.random.default_rng(3).normal(size=(8, 8, 4)).astype(np.float32)
     kernel = xe.load(BLUR.replace("ADDRESSING", "CLK_ADDRESS_CLAMP_TO_EDGE"))["blur"]

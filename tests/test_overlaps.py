@@ -33,6 +33,7 @@ def frames(x, groups, size, hop, first, blank):
     return np.where((i >= 0) & (i < len(x)), x[np.clip(i, 0, len(x) - 1)], blank)
 
 
+@pytest.mark.thorough
 @given(
     size=st.sampled_from([4, 16, 32]),
     hop=st.integers(-20, 20),

@@ -85,6 +85,7 @@ def test_the_command_tells_its_version(distribution, tmp_path):
     assert run.stdout.startswith(f"xeemu {distribution.version} (JAX {jax.__version__}, NumPy ")
 
 
+@pytest.mark.thorough
 def test_the_command_does_not_mind_a_reader_that_leaves():
     with subprocess.Popen([COMMAND, "kernels"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
         run.stdout.close()

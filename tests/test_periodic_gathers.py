@@ -59,6 +59,7 @@ def launched(index, table, items=ITEMS, groups=GROUPS, memory_bytes=None, local=
     return launch(table, np.zeros(count, np.int32)), expected
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples.some(25), deadline=None)
 @given(st.integers(1, 200), st.integers(0, 9), st.booleans(), st.integers(0, 300), st.integers(1, 64), st.booleans())
 def test_lookups_are_those_of_a_gather(divisor, offset, backwards, shift, items, local):

@@ -238,6 +238,7 @@ def reduced(seen, modulus):
     return result
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples.some(300))
 @given(INTEGERS, comparisons(INTEGERS), RANGES, st.sampled_from([1, 4, 16]), st.sampled_from([1, 20, 10**6]))
 def test_representatives_stand_for_every_point(index, mask, box, modulus, few):

@@ -64,7 +64,7 @@ def test_watching_an_example_finds_the_same(name, request):
     assert findings == watched
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(9)
 @pytest.mark.parametrize("corrected", [False, True])
 @pytest.mark.parametrize("case", some(DEFECTS, 6), ids=lambda case: case.name)
 def test_watching_a_defect_finds_the_same(case, corrected, request):
@@ -73,7 +73,8 @@ def test_watching_a_defect_finds_the_same(case, corrected, request):
     assert findings == watched
 
 
-@pytest.mark.every(6)
+@pytest.mark.thorough
+@pytest.mark.every(12)
 @pytest.mark.parametrize("seed", some(range(400), 20))
 def test_watching_a_random_kernel_finds_the_same(seed, request):
     program = schedules.kernel(seed)

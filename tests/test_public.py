@@ -76,6 +76,7 @@ def test_what_is_imported_when_asked_for_is_reachable():
     assert run.stdout == f"{xe.__version__} xeemu.testing xeemu.plot False\n"
 
 
+@pytest.mark.thorough
 def test_the_module_is_the_command():
     run = subprocess.run([sys.executable, "-m", "xeemu", "--version"], capture_output=True, text=True, check=True)
     assert run.stdout.startswith(f"xeemu {xe.__version__} ")

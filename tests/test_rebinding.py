@@ -424,6 +424,7 @@ def test_an_object_in_the_place_of_one_that_is_gone_is_another():
     assert len(bound) == 100
 
 
+@pytest.mark.thorough
 def test_what_a_name_was_bound_to_is_freed_after_the_next_call(monkeypatch):
     array = np.zeros(MOST_BYTES, np.int32)
     gone = weakref.ref(array)

@@ -432,6 +432,7 @@ def of_another_kind(wg, x, out, *, how, length):
     return out.at[wg.global_id()].set(a * 5 + b)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("how", OTHERWISE)
 def test_what_is_carried_and_used_otherwise(how):
     length, i = 50, jnp.arange(2, dtype=jnp.int32)

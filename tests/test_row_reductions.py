@@ -41,6 +41,7 @@ def test_rows(op, dtype, length):
         np.testing.assert_array_equal(found, expected(x, op, (1,)))
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples.some(60))
 @given(st.data())
 def test_any_axes(data):

@@ -102,6 +102,7 @@ def test_a_sample_estimates_what_depends_on_data_and_leaves_the_rest_exact(sampl
     }
 
 
+@pytest.mark.thorough
 def test_a_larger_sample_has_smaller_errors():
     errors = [_atomics(_profile(sample)[1])[0].errors["passes"] for sample in (10, 40, 160)]
     assert errors[0] > errors[1] > errors[2] > 0

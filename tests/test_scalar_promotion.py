@@ -203,6 +203,7 @@ def test_an_index_computed_before_the_loop(space, loop):
     assert_accumulates(True, space, "uniform", loop=loop)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("space", "static"),
     [

@@ -76,7 +76,7 @@ CASES = [
 ]
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize(("static", "groups"), CASES)
 def test_the_bins_are_those_of_a_scalar_program(static, groups):
     given = {"space": "local", "ops": ("add",), "masked": False, "dtype": "int32"} | static

@@ -211,6 +211,7 @@ def test_a_launch_gives_what_all_schedules_do(right):
     assert launched(right) == schedules.in_order(right)
 
 
+@pytest.mark.every(2)
 @NAMED
 def test_check_tells_a_race_from_its_repair(racy, right):
     assert errors(findings_of(racy))

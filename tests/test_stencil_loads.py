@@ -58,7 +58,7 @@ _SIDES = {1: (-2, -1, 0, 1, 2), 2: (-2, 0, 1), 3: (-1, 2)}
 SQUARES = {d: list(itertools.product(_SIDES[d], repeat=d)) for d in SHAPES}
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("memory_bytes", [1, 1 << 14, None])
 @pytest.mark.parametrize("taps", [CROSSES, SQUARES], ids=["cross", "square"])
 @pytest.mark.parametrize("dimensions", SHAPES)
@@ -72,6 +72,7 @@ def test_stencils(dimensions, taps, memory_bytes, guarded):
         np.testing.assert_array_equal(found, by_numpy(x, taps[dimensions], other))
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples.some(20))
 @given(
     st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), min_size=1, max_size=6),

@@ -43,6 +43,7 @@ def test_a_pattern_that_is_none(pattern):
     assert strided_patterns.of_pattern(np.array(pattern)) is None
 
 
+@pytest.mark.thorough
 @settings(derandomize=True, deadline=None, max_examples=examples.some(150))
 @given(AXES)
 def test_elements_and_windows_are_those_of_numpy(axes):

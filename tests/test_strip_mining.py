@@ -140,6 +140,7 @@ def fillings(jaxpr):
             yield from fillings(inner)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("turns", [1, 2, 33, 64])
 @pytest.mark.parametrize(
     "how", ["rows", "rows from the end", "columns", "one work-item", "clear", "masked", "every third"]
