@@ -1,6 +1,7 @@
 """Values: what a figure of a modelled device may be, by the annotation of its field, and a size of the environment."""
 
 import dataclasses
+import functools
 import itertools
 import math
 import numbers
@@ -25,24 +26,26 @@ _FLAGS: dict[Any, bool] = {bool: False, bool | None: True}
 
 def wrong(field: dataclasses.Field[Any], value: Any) -> str | None:
     """What is wrong with a value of a field, and what to give instead; None if nothing is."""
-    if field.type in _NUMBERS and not _is_figure(value, field):
-        kind, optional = _NUMBERS[field.type]
+    annotation: Any = field.type
+    if annotation in _NUMBERS and not _is_figure(value, field):
+        kind, optional = _NUMBERS[annotation]
         unknown = ", or None where it is not known" if optional else ""
         what = "a whole number" if kind is numbers.Integral else "a number"
         return f"{field.name} is {value!r}; give {what} greater than 0{unknown}"
-    if field.type in _SIZES and not _is_ascending(value, optional=_SIZES[field.type]):
+    if annotation in _SIZES and not _is_ascending(value, optional=_SIZES[annotation]):
         return f"{field.name} is {value!r}; give a tuple of ascending whole numbers, such as (16, 32)"
-    if field.type in _FLAGS and not (isinstance(value, bool) or (value is None and _FLAGS[field.type])):
-        return f"{field.name} is {value!r}; give True or False{', or None' * _FLAGS[field.type]}"
-    if (words := _words(field)) and value not in words:
+    if annotation in _FLAGS and not (isinstance(value, bool) or (value is None and _FLAGS[annotation])):
+        return f"{field.name} is {value!r}; give True or False{', or None' * _FLAGS[annotation]}"
+    if (words := _words(annotation)) and value not in words:
         *others, last = map(repr, words)
         return f"{field.name} is {value!r}; give {', '.join(others)} or {last}"
     return None
 
 
-def _words(field: dataclasses.Field[Any]) -> tuple[str | None, ...]:
+@functools.cache
+def _words(annotation: Any) -> tuple[str | None, ...]:
     """The values of a field that is one of a few words; none of another."""
-    kinds = (field.type, *typing.get_args(field.type))
+    kinds = (annotation, *typing.get_args(annotation))
     words = [word for kind in kinds if typing.get_origin(kind) is Literal for word in typing.get_args(kind)]
     return (*words, None) if words and types.NoneType in kinds else tuple(words)
 
