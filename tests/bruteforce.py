@@ -282,7 +282,7 @@ def _is_unclear(program: Program, access: Access, touched: Sequence[Execution], 
     if access.op != "load" or not touched:
         return False
     whole = device.request_lanes is None or program.sub_group_size <= device.request_lanes
-    if program.is_opencl and not whole and access.mask is None and _is_one_for_all(touched):
+    if program.is_opencl and not whole and access.mask is None and _may_be_scalar(touched):
         return True  # of a place that is known to be one for all a sub-group makes one request
     names = {name for value in access.index for name in _NAMES.findall(value.plain) if name[0] == "k"}
     if any(counters for _, counters in touched[0].literals):
@@ -310,6 +310,12 @@ def _is_one(touched: Sequence[Execution]) -> bool:
 def _is_one_for_all(touched: Sequence[Execution]) -> bool:
     """True if all work-items access the same elements each time, which is not written so."""
     return not all(e.uniform for e in touched) and all(map(_is_same_for_all, touched))
+
+
+def _may_be_scalar(touched: Sequence[Execution]) -> bool:
+    """True if all work-items or none load the same element each time, which is not written so."""
+    alike = all(_is_same_for_all(e) and (e.active.all() or not e.active.any()) for e in touched)
+    return alike and not all(e.scalar for e in touched)
 
 
 def _is_same_for_all(execution: Execution) -> bool:

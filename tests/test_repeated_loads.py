@@ -186,6 +186,26 @@ def test_a_place_is_the_same_however_it_is_written(stored, loaded):
         assert found == [GROUPS, made * GROUPS]
 
 
+@xe.kernel(sub_group_size=32)
+def of_counters(wg, x, out):
+    """A vector whose place the counter of a loop tells, of 32 bits or 64, written in two ways."""
+    own = jnp.arange(4, dtype=jnp.int32)[None]
+
+    def step(k, total):
+        two = x.load(own + jnp.asarray(k + 16)[None]) + x.load((own + 16) + jnp.asarray(0 + k)[None])
+        return total + two.sum(-1)
+
+    return out.at[wg.global_id()].set(lax.fori_loop(0, 5, step, jnp.zeros(32, jnp.float32)))
+
+
+@pytest.mark.parametrize("out", [np.float32, np.float64])
+def test_a_place_is_the_same_in_a_narrower_integer(out):
+    given = jax.ShapeDtypeStruct((64,), np.dtype(np.float32)), jax.ShapeDtypeStruct((64,), np.dtype(out))
+    report = xe.estimate(of_counters, xe.NDRange(64, 32), device="h200")(*given)
+    (load,) = (site for site in report.sites if site.memory == "x")
+    assert load.lanes == 2 * 5 * 32 * 4
+
+
 LEAVING = [
     "for (int k = i % 3; k < i % 8; k++) a += x[i];",
     "for (int k = i % 8; k > i % 3; k--) a += x[i];",
