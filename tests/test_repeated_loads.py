@@ -151,6 +151,17 @@ def test_volatile_variables_are_in_memory(declared):
         assert sum(s.requests for s in report.sites if s.space == "private") == number * GROUPS
 
 
+@pytest.mark.parametrize(("field", "times"), [("float", 1), ("volatile float", 2)])
+def test_a_volatile_field_is_accessed_each_time(field, times):
+    """The other field of the record is in a register."""
+    source = f"""struct s {{ {field} f; float g; }};
+        kernel void k(global struct s *restrict x, global float *restrict y) {{
+        int i = get_global_id(0); x[i].g = 1; y[i] = x[i].f + x[i].f + x[i].g; }}"""
+    records = np.zeros(128, [("f", np.float32), ("g", np.float32)])
+    report = xe.estimate(xe.load(source)["k"], N, device="h200")(records, OUT)
+    assert sum(s.requests for s in report.sites if s.op == "load") == times * GROUPS
+
+
 def test_volatile_accesses_of_sycl():
     source = """#include <sycl/sycl.hpp>
         int main() { sycl::queue q;

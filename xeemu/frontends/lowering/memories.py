@@ -133,6 +133,13 @@ def further(walk: Walk, pointer: Pointing, size_bytes: int, to: Type) -> Pointin
     return Pointing(of, pointer.memory, _sum(pointer.offset, values.constant(step, pointer.offset.type)))
 
 
+def field(walk: Walk, pointer: Pointing, of: types.Field) -> Pointing:
+    """A pointer to a field of a record; each access to a volatile one is carried out."""
+    part = further(walk, pointer, of.offset, of.type)
+    volatile = pointer.type.volatile or of.volatile
+    return dataclasses.replace(part, type=dataclasses.replace(part.type, volatile=volatile))
+
+
 def _pointer_in(walk: Walk, pointer: Pointing, what: str) -> Exception:
     """An error of a pointer in a memory."""
     name = walk.layouts[pointer.memory].name

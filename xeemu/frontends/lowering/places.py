@@ -281,7 +281,7 @@ def _field(walk: Walk, whole: Spot, node: Member, record: Type) -> Spot:
         raise walk.refuse(reason)
     match whole:
         case Cell(pointer):
-            return Cell(memories.further(walk, pointer, field.offset, field.type))
+            return Cell(memories.field(walk, pointer, field))
         case Slot(key, path):
             return Slot(key, (*path, field.name))
         case Temporary(value):
