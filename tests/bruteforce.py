@@ -74,14 +74,15 @@ def _is_in_registers(program: Program, access: Access) -> bool:
 
 def _indexed(program: Program, access: Access) -> set[str]:
     """By what the accesses to a memory are indexed: an `id`, `maybe` a constant to some compilers, or a constant."""
-    written_out = {loop.counter for loop in program.loops if _is_written_out(loop)}
+    written_out = {loop.counter for loop in program.loops if _is_written_out(loop, program.is_opencl)}
     same = (a for a in program.accesses if a.memory == access.memory)
     names = {name for a in same for value in a.index for name in _NAMES.findall(value.plain)}
     return {"id" if name[0] in "lg" else "maybe" for name in names - written_out}
 
 
-def _is_written_out(loop: Loop) -> bool:
-    return loop.how in ("fori", "while", "unrolled") and loop.low.plain.isdigit() and loop.high.plain.isdigit()
+def _is_written_out(loop: Loop, is_opencl: bool) -> bool:
+    known = ("fori", "unrolled") if is_opencl else ("fori", "while", "unrolled")
+    return loop.how in known and loop.low.plain.isdigit() and loop.high.plain.isdigit()
 
 
 def vector_width(access: Access, executions: Sequence[Execution], shared_words: int = 1) -> int:
@@ -277,25 +278,20 @@ def _is_unclear(program: Program, access: Access, touched: Sequence[Execution], 
     written_alike = all(e.alike for e in touched)
     if device.shared_load_words and access.private > 1 and not written_alike and all(map(_is_same_for_all, touched)):
         return True
-    if device.reduced_atomics and access.op in _REDUCED and _is_one_for_all(touched):
-        return True
+    if device.reduced_atomics and access.op in _REDUCED and not all(e.uniform for e in touched):
+        return all(map(_is_same_for_all, touched))
     if access.op != "load" or not touched:
         return False
-    whole = device.request_lanes is None or program.sub_group_size <= device.request_lanes
-    if program.is_opencl and not whole and access.mask is None and _may_be_scalar(touched):
-        return True  # of a place that is known to be one for all a sub-group makes one request
     names = {name for value in access.index for name in _NAMES.findall(value.plain) if name[0] == "k"}
     if any(counters for _, counters in touched[0].literals):
         return True
     if not names:
         return False
     places = {(e.group, e.element.tobytes()) for e in touched}
-    if any(loop.how == "until" and loop.bound == access for loop in program.loops) and len(touched) > len(places):
-        return True  # what is asked before the first iteration is known again where the loop is begun again
     if program.is_opencl and any(loop.counter in names and loop.how == "doubling" for loop in program.loops):
         return True  # one of so few iterations is written out
-    if names & program.counted:  # those that write the loop out find it
-        return len({(e.copy, e.group, e.turn) for e in touched}) > len(places)
+    if names & program.counted:
+        return len({(e.copy, e.group, e.element.tobytes()) for e in touched}) > len(places)
     return len(touched) > len(places) == len({e.group for e in touched})
 
 
@@ -305,17 +301,6 @@ def _is_one(touched: Sequence[Execution]) -> bool:
     for e in touched:
         rows[e.group].add(e.element[0].tobytes())
     return all(map(_is_same_for_all, touched)) and len(set(map(frozenset, rows.values()))) == 1
-
-
-def _is_one_for_all(touched: Sequence[Execution]) -> bool:
-    """True if all work-items access the same elements each time, which is not written so."""
-    return not all(e.uniform for e in touched) and all(map(_is_same_for_all, touched))
-
-
-def _may_be_scalar(touched: Sequence[Execution]) -> bool:
-    """True if all work-items or none load the same element each time, which is not written so."""
-    alike = all(_is_same_for_all(e) and (e.active.all() or not e.active.any()) for e in touched)
-    return alike and not all(e.scalar for e in touched)
 
 
 def _is_same_for_all(execution: Execution) -> bool:

@@ -50,10 +50,3 @@ def test_estimates_that_were_wrong_are_right(seed, tmp_path):
 @pytest.mark.parametrize("seed", range(300, 312))
 def test_a_profile_counts_what_a_brute_force_does(seed, tmp_path):
     assert [str(c) for c in report(seed, tmp_path, profiled=True) if c.verdict == "wrong"] == []
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("seed", [97227, 97299, 210050])
-def test_profiles_that_were_wrong_are_right(seed, tmp_path):
-    """Vectors that all load, atomics on a word for all, loops that constants end in those that data end."""
-    assert [str(c) for c in report(seed, tmp_path, profiled=True) if c.verdict == "wrong"] == []

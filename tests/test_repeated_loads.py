@@ -102,26 +102,6 @@ def test_what_is_stored_is_loaded_anew_however_its_place_is_written(place):
     assert made == [GROUPS, 2 * GROUPS]
 
 
-LOOPS_THAT_STORE = [
-    ("y[i] = x[i]; {loop} y[i + 1] = k; z[i] = y[i];", [1, 0]),  # another element
-    ("y[i] = x[i]; {loop} y[i + k] = k; z[i] = y[i];", [1, 1]),
-    ("y[i] = x[i]; {loop} {{ z[i + k] = y[i]; y[i + 1] = k; }}", [1, 0]),
-    ("y[i] = x[i]; {loop} {{ z[i + k] = y[i]; y[k] = k; }}", [1, STEPS]),
-    ("{loop} {{ z[i + k] = y[i]; y[i + 1] = k; }}", [0, 1]),
-    ("{loop} {{ z[i + k] = y[i]; y[i + 1] = k; }} z[i] = y[i] + y[i + 1];", [0, 1]),
-    ("z[i] = y[i]; {loop} {{ z[i + k] = y[i]; *(volatile global float *)&y[i] = k; }}", [0, 1 + STEPS]),
-    ("y[i] = x[i]; if (get_group_id(0) > 1) {loop} y[i] = k; z[i] = y[i];", [1, 0]),  # either way
-    ("y[i] = x[i]; if (get_group_id(0) > 1) {loop} y[k] = k; z[i] = y[i];", [1, 1]),
-    ("y[i] = x[i]; {loop} {{ if (k > i) y[i + 1] = k; for (int j = 0; j < k; j++) y[i] += 2; }} z[i] = y[i];", [1, 0]),
-]
-
-
-@pytest.mark.parametrize(("source", "expected"), LOOPS_THAT_STORE)
-def test_loops_leave_in_registers_what_they_do_not_store_to(source, expected):
-    made = loads(source.format(loop=f"for (int k = 0; k < {STEPS}; k++)"), restrict="restrict ")
-    assert made == expected
-
-
 VOLATILE = [
     ("volatile global float *v = x; y[i] = v[i] + v[i];", [2, 0]),
     ("volatile global float *v = x; y[i] = v[i] + x[i] + x[i];", [2, 0]),  # only what goes through it
@@ -149,17 +129,6 @@ def test_volatile_variables_are_in_memory(declared):
         kernel = xe.load(HEAD.format("restrict ", "float") + text + "; " + source + "}")["k"]
         report = xe.estimate(kernel, N, device="h200")(X, OUT, OUT)
         assert sum(s.requests for s in report.sites if s.space == "private") == number * GROUPS
-
-
-@pytest.mark.parametrize(("field", "times"), [("float", 1), ("volatile float", 2)])
-def test_a_volatile_field_is_accessed_each_time(field, times):
-    """The other field of the record is in a register."""
-    source = f"""struct s {{ {field} f; float g; }};
-        kernel void k(global struct s *restrict x, global float *restrict y) {{
-        int i = get_global_id(0); x[i].g = 1; y[i] = x[i].f + x[i].f + x[i].g; }}"""
-    records = np.zeros(128, [("f", np.float32), ("g", np.float32)])
-    report = xe.estimate(xe.load(source)["k"], N, device="h200")(records, OUT)
-    assert sum(s.requests for s in report.sites if s.op == "load") == times * GROUPS
 
 
 def test_volatile_accesses_of_sycl():
@@ -195,26 +164,6 @@ def test_a_place_is_the_same_however_it_is_written(stored, loaded):
         report = xe.estimate(kernel, N, device="h200")(X, y, y)
         found = [sum(s.requests for s in report.sites if (s.memory, s.op) == (n, "load")) for n in "xy"]
         assert found == [GROUPS, made * GROUPS]
-
-
-@xe.kernel(sub_group_size=32)
-def of_counters(wg, x, out):
-    """A vector whose place the counter of a loop tells, of 32 bits or 64, written in two ways."""
-    own = jnp.arange(4, dtype=jnp.int32)[None]
-
-    def step(k, total):
-        two = x.load(own + jnp.asarray(k + 16)[None]) + x.load((own + 16) + jnp.asarray(0 + k)[None])
-        return total + two.sum(-1)
-
-    return out.at[wg.global_id()].set(lax.fori_loop(0, 5, step, jnp.zeros(32, jnp.float32)))
-
-
-@pytest.mark.parametrize("out", [np.float32, np.float64])
-def test_a_place_is_the_same_in_a_narrower_integer(out):
-    given = jax.ShapeDtypeStruct((64,), np.dtype(np.float32)), jax.ShapeDtypeStruct((64,), np.dtype(out))
-    report = xe.estimate(of_counters, xe.NDRange(64, 32), device="h200")(*given)
-    (load,) = (site for site in report.sites if site.memory == "x")
-    assert load.lanes == 2 * 5 * 32 * 4
 
 
 LEAVING = [

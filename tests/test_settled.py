@@ -154,7 +154,7 @@ def test_what_data_decide_is_watched_each_time_beside_it(monkeypatch):
 def test_a_run_in_which_a_loop_was_given_up_is_not_kept():
     @xe.kernel
     def counting(wg, x, total):
-        n = lax.while_loop(lambda n: n < x[0], lambda n: n + 1, jnp.int32(0))
+        n = lax.while_loop(lambda n: n < x[0], lambda n: jnp.where(n < 0, n, n + 1), jnp.int32(0))
         return total.at[0].set(total[0] + n)
 
     check = xe.check(counting, ND_RANGE, max_iterations=100)

@@ -379,17 +379,3 @@ def test_a_disjunction_of_bits_that_are_free_is_a_sum(written):
     assert vector(lambda wg, table: join(2 * table[wg.local_id()][:, None], FOUR[None]))[0] == (
         1 if written == "or" else 4
     )
-
-
-def test_a_run_counts_a_vector_that_all_work_items_load_once():
-    """Of a loop of which data say how often it is repeated, as an estimate does of one with as many iterations."""
-    source = """kernel void k(global const float *x, global const int *n, global float *y) {
-        float a = 0; for (int k = 0; k < END; k++) { float4 v = vload4(k, x); a += v.x + v.y + v.z + v.w; }
-        y[get_global_id(0)] = a; }"""
-    given = np.zeros(64, np.float32), np.full(1, 3, np.int32), np.zeros(64, np.float32)
-    sites = [
-        xe.profile(xe.load(source.replace("END", end))["k"], xe.NDRange(64, 32), device="max1550")(*given)[1].sites
-        for end in ("3", "n[0]")
-    ]
-    known, run = (next((s.requests, s.lanes, s.lines, s.sectors) for s in made if s.memory == "x") for made in sites)
-    assert known == run

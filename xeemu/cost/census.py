@@ -21,10 +21,9 @@ from xeemu.cost import (
     requests,
     tallies,
     unrolling,
-    vector_elements,
     vectors,
 )
-from xeemu.cost.costs import Meter
+from xeemu.cost.costs import FIGURES, Meter
 from xeemu.cost.counter import Count, Counter, Issued, all_active, has_geometry
 from xeemu.cost.load_batches import LoadBatches
 from xeemu.cost.repeated_loads import RepeatedLoads
@@ -39,6 +38,8 @@ from xeemu.language import source
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 from xeemu.language.source import Site
+
+_WORD_BYTES, _PAIR_BYTES = 4, 8
 
 
 class Share(NamedTuple):
@@ -66,7 +67,6 @@ class Census:
       repeated: these; what a run counts obeys it too.
       vectors: for each of them the vectors that it is made up of.
       counts: for each of them its count, or None where it has to be counted as the kernel runs.
-      together: the loads of elements of vectors that come with one before them, see `vector_elements.of_tree`.
       issued: of those without a count the requests and their lanes, where at least these are known.
       executions: for each call path how often its body is executed, by all groups; None where that depends on data.
       instructions: for each section of each call path (see `instructions.of_sections`) the instructions by class that
@@ -89,7 +89,6 @@ class Census:
     repeated: RepeatedLoads
     vectors: Mapping[Key, Vector]
     counts: Mapping[Key, Count | None]
-    together: Mapping[Key, np.ndarray]
     issued: Mapping[Key, "Issued | None"]
     executions: Mapping[Facts, int | None]
     instructions: Mapping[Key, Mapping[str, float]]
@@ -191,14 +190,13 @@ def take(tree: AccessTree, device: Device, blank: bool = False, compiled: Access
     tallied, untallied = tallies.of_updates(counter, by_key, blank)
     made_up = {key: counter.vector(operations) for key, operations in by_key.items()}
     counts = {key: None if blank else counter.count(operations, made_up[key]) for key, operations in by_key.items()}
-    together = vector_elements.of_tree(tree.root, unused.union(repeated.never), device)
-    together = {key: own for key, own in together.items() if key in by_key}
-    counts |= {key: vector_elements.without_request(count, together[key]) for key in together if (count := counts[key])}
+    further = _with_others(tree.root, unused.union(repeated.never))
+    counts |= {key: _without_request(count, by_key[key][0], device) for key in further if (count := counts[key])}
     sections, side_by_side = instructions.of_sections(
         tree.root,
         tree.geometry,
         device,
-        unused.union(together),
+        unused | further,
         repeated.never,
         {operation.key for operation in tree.root.operations() if operation.place.memory in in_registers},
     )
@@ -207,8 +205,6 @@ def take(tree: AccessTree, device: Device, blank: bool = False, compiled: Access
         key: None if blank else all_active(counter.active(*part) for part in parts) for key, parts in divergent.items()
     }
     open_ = {key: operations for key, operations in by_key.items() if counts[key] is None}
-    issued = {key: None if blank else counter.issued(operations, made_up[key]) for key, operations in open_.items()}
-    issued |= {key: vector_elements.issued(known, together[key]) for key in together if (known := issued.get(key))}
     return Census(
         tree=tree,
         device=device,
@@ -217,8 +213,7 @@ def take(tree: AccessTree, device: Device, blank: bool = False, compiled: Access
         repeated=repeated,
         vectors=made_up,
         counts=counts,
-        together=together,
-        issued=issued,
+        issued={key: None if blank else counter.issued(operations, made_up[key]) for key, operations in open_.items()},
         executions=executions,
         instructions=sections,
         side_by_side=side_by_side,
@@ -239,48 +234,57 @@ def count_in(operation: Operation, boxes: Sequence[Box], taken: Census) -> Count
 
 
 def _in_registers(tree: AccessTree, device: Device) -> frozenset[Allocation]:
-    by_key: dict[Key, list[Operation]] = {}
-    for operation in tree.root.operations():
-        if operation.place.memory.space == "private":
-            by_key.setdefault(operation.key, []).append(operation)
-    computed = {made[0].place.memory for made in by_key.values() if not _is_fixed(made, tree, device)}
-    return frozenset(made[0].place.memory for made in by_key.values()) - computed
+    private = [o for o in tree.root.operations() if o.place.memory.space == "private"]
+    computed = {o.place.memory for o in private if not _is_fixed(o, tree, device)}
+    return frozenset(o.place.memory for o in private) - computed
 
 
-def _is_fixed(made: Sequence[Operation], tree: AccessTree, device: Device) -> bool:
+def _is_fixed(operation: Operation, tree: AccessTree, device: Device) -> bool:
     """True of an access at the same elements by all work-items, which are known where loops are written out.
 
-    What is volatile is in memory, and where an argument tells which elements.
-
-    Args:
-      made: the access, once for each iteration of loops that were walked one by one.
-      tree: the launch.
-      device: the modelled device.
+    What is volatile is in memory.
     """
-    counters, (first, *others) = set[Axis](), made
-    for loop in _loops_around(first.node):
-        if unrolling.is_written_out(loop, device):
-            counters |= first_iterations.counters(loop)
-        elif any(not _is_equal(first.linear_index, other.linear_index) for other in others):
-            return False
-    rank = len(tree.geometry.local_range)
-    indices = [operation.linear_index for operation in made]
-    known = all(index.known and index.axes <= counters and vectors.is_shared(index, rank) for index in indices)
-    return known and not (first.access.volatile or first.op.given)
+    index, node = operation.linear_index, operation.node
+    counters = set[Axis]()
+    while node.parent is not None:
+        counters |= first_iterations.counters(node) if unrolling.is_written_out(node, device) else set()
+        node = node.parent
+    return (
+        not operation.access.volatile
+        and index.known
+        and index.axes <= counters
+        and vectors.is_shared(index, len(tree.geometry.local_range))
+    )
 
 
-def _loops_around(node: Node) -> Iterator[Node]:
-    """The bodies of loops that a node is or stands in."""
-    around: Node | None = node
-    while around is not None:
-        if around.kind == "iteration":
-            yield around
-        around = around.parent
+def _with_others(root: Node, unused: frozenset[Key]) -> frozenset[Key]:
+    """The loads of elements of vectors that are made with one before them."""
+    found, loaded = set[Key](), set[tuple[Facts, Allocation]]()
+    for operation in root.operations():
+        vector = operation.key[0], operation.place.memory
+        if not operation.access.further:
+            loaded.discard(vector)
+        elif vector in loaded and operation.key not in unused:
+            found.add(operation.key)
+        if operation.key not in unused:
+            loaded.add(vector)
+    return frozenset(found)
 
 
-def _is_equal(one: Expression, other: Expression) -> bool:
-    """True of two constants that are the same."""
-    return one.constant and other.constant and np.array_equal(one.array, other.array)
+def _without_request(count: Count, operation: Operation, device: Device) -> Count:
+    """What an element of a vector costs that all work-items load, without the request, which is the first one's.
+
+    A pass of the L1 brings each lane a word. One of local memory brings two where lanes in pairs share it, and all of
+    a sub-group that loads them a lane each.
+    """
+    kept = {"lanes", "bytes_used", "l1_passes"}
+    itemsize = operation.place.memory.dtype.itemsize
+    together_bytes = _PAIR_BYTES if device.slm_wide_accesses == "lane_groups" else _WORD_BYTES
+    by_lanes = itemsize == _WORD_BYTES and device.shared_load_words is not None
+    if not by_lanes and operation.access.further * itemsize % together_bytes == 0:
+        kept |= {"passes", "ideal_passes"}
+    figures = [number if name in kept else 0 for name, number in zip(FIGURES, count.figures, strict=True)]
+    return Count(np.array(figures, count.figures.dtype), count.worst)
 
 
 def _by_key(

@@ -108,12 +108,11 @@ class Sums:
             (made,) = self._numbers.results(op, used)
             self._counting[made] = op.attributes["shape"][op.attributes["dimension"]]
             return made
-        is_narrower = op.name == "convert_element_type" and _is_narrower(op.results[0], op.operands[0])
-        if op.name == "convert_element_type" and not is_narrower:
+        if op.name == "convert_element_type":
             same = op.operands[0].dtype == op.results[0].dtype
             return used[0] if same else self._made(op, used[0], self.of(used[0]))
-        if op.name == "broadcast_in_dim" or is_narrower:
-            found: Sum | None = self._of_each(op, used[0])
+        if op.name == "broadcast_in_dim":
+            found: Sum | None = self._broadcast(op, used[0])
         else:
             found = self._summed(op.name, [self.of(number) for number in used])
         return None if found is None else self._number(_wrapped(found, op.results[0]), op.results[0])
@@ -154,8 +153,7 @@ class Sums:
         self._depth[number] = max((self._depth.get(each, 0) for each, _ in terms), default=0)
         return number
 
-    def _of_each(self, op: Op, used: int) -> Sum:
-        """The sum of what an operation makes of each that is added up, as all sums are modulo the values of a type."""
+    def _broadcast(self, op: Op, used: int) -> Sum:
         terms, constant = self.of(used)
         made = {each: self._made(op, each, Sum(frozenset({(each, 1)}), 0)) for each, _ in terms}
         return Sum(frozenset((made[each], factor) for each, factor in terms), constant)
@@ -180,11 +178,6 @@ class Sums:
 def _is_integer(value: Value) -> bool:
     """True of integers; keys of random numbers have no dtype of NumPy's."""
     return isinstance(value.dtype, np.dtype) and value.dtype.kind in "iu"
-
-
-def _is_narrower(result: Value, operand: Value) -> bool:
-    """True if an integer holds the low bits of another one alone."""
-    return _is_integer(operand) and np.dtype(result.dtype).itemsize < np.dtype(operand.dtype).itemsize
 
 
 def _added(a: Sum, b: Sum, sign: int) -> Sum:

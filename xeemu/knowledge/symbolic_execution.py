@@ -172,11 +172,11 @@ class _Execution:
 
         if self._is_iterated(loop, scan, given):
             for k in range(scan.length):
-                inner = self._inside(node, loop.number, "iteration")
+                inner = self._inside(node, loop.number, "iteration", counted=True)
                 carries = self.body(inner, given(carries, expressions.constant(k, np.int64)))[: scan.carries]
             return [*carries, *stacked]
         counter, boxes = _counted(node, scan.length)
-        inner = self._inside(node, loop.number, "iteration", boxes=boxes)
+        inner = self._inside(node, loop.number, "iteration", boxes=boxes, counted=True)
         self.body(inner, given(loop.after(counter), counter))
         end = loop.after(expressions.constant(scan.length, np.int64))
         return [*symbolic.known_after(node.facts, loop.op, end), *stacked]
