@@ -57,23 +57,39 @@ RACES = {
 """Of which `check` finds races: the line of the `.cl` file."""
 
 
-class Case:
-    """An example and its twin at a size."""
+class Example:
+    """An example at a size, and what is the same in another language."""
 
     def __init__(self, name):
-        self.name, self.size = name, SIZES[name]
+        self.size = SIZES[name]
         self.example = slm_bank.example(int(name[9:]), 100) if name.startswith("slm_bank") else EXAMPLES[name]
-        self.twin = TWINS[name]
         self.nd_range = self.example.nd_range(self.size)
         self.inputs = self.example.inputs(self.size)
 
+
+@functools.cache
+def example(name):
+    return Example(name)
+
+
+@functools.cache
+def of_hand(name, transformation):
+    """What a transformation gives of the hand-written kernel, which each twin is held against."""
+    case = example(name)
+    return transformation(case.example.kernel, case.nd_range)(*case.inputs, **case.example.static)
+
+
+class Case:
+    """An example and its twin."""
+
+    def __init__(self, name):
+        self.name, self.hand, self.twin = name, example(name), TWINS[name]
+        self.kernel = self.twin.load(self.hand.example, self.hand.size)
+
     def of_both(self, transformation):
         """What a transformation gives of the example, and of its twin."""
-        kernel = self.twin.load(self.example, self.size)
-        return (
-            transformation(self.example.kernel, self.nd_range)(*self.inputs, **self.example.static),
-            transformation(kernel, self.nd_range)(*self.twin.arguments(*self.inputs)),
-        )
+        given = self.twin.arguments(*self.hand.inputs)
+        return of_hand(self.name, transformation), transformation(self.kernel, self.hand.nd_range)(*given)
 
 
 def _items(finding):
