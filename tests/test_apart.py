@@ -110,6 +110,7 @@ def shared_masks(wg, x, y):
     return y.at[i].set(a[wg.size - 1 - lid] + b[lid] + wg.reduce(first, "max"))
 
 
+@pytest.mark.thorough
 def test_loads_under_one_mask():
     x = np.random.default_rng(0).uniform(0, 1, SIZE * GROUPS).astype(np.float32)
     rows, lid = x.reshape(GROUPS, SIZE), np.arange(SIZE)
@@ -137,6 +138,7 @@ def several(wg, x, y, *, spans, other, private):
     return y.at[i].set(total ^ tile[lid])
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples.some(12))
 @given(
     st.lists(st.tuples(st.integers(0, 32), st.integers(0, 32), st.integers(0, 32)), min_size=1, max_size=4),

@@ -157,6 +157,7 @@ def three_dimensions(wg, data, out):
     return out.at[i, j, k].set(total)
 
 
+@pytest.mark.thorough
 @pytest.mark.every(2)
 @pytest.mark.parametrize("memory_bytes", BRANCHES)
 @pytest.mark.parametrize("local", [(2, 2, 4), (1, 4, 8), (4, 1, 1)])

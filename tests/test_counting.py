@@ -105,6 +105,7 @@ def test_stride_16_gives_a_16th_of_the_bandwidth_and_stride_1_all_of_it():
     assert slow.passes == 16 * fast.passes
 
 
+@pytest.mark.thorough
 def test_convolution_slm_against_a_scalar_count():
     n, m, size = 1024, 33, 256
     tally, half = Tally(32), m // 2
@@ -386,6 +387,7 @@ SIZES = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("name", "device"),
@@ -569,6 +571,7 @@ ODD = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.every(2)
 @pytest.mark.parametrize("kernel", ODD, ids=lambda kernel: kernel.name)
 def test_what_is_known_of_an_odd_kernel_is_what_a_run_counts(kernel):
@@ -673,6 +676,7 @@ MEASURED = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.thorough
 @MEASURED
 def test_lanes_are_put_in_order_once_for_all_figures_of_a_body(kernel):
     # A bank's greatest number, or a line's, is a maximum more for each of 16 lanes but one.
@@ -731,6 +735,7 @@ def _compiled(counted):
         return counted._watched._function.function.lower(*(np.zeros(2048, np.int32),) * 3).compile().as_text()
 
 
+@pytest.mark.thorough
 @MEASURED
 def test_accesses_that_are_measured_together_have_the_figures_of_each(kernel, monkeypatch):
     random = np.random.default_rng(4)

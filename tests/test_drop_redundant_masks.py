@@ -293,6 +293,7 @@ def counted(wg, x, out):
     return out.atomic[(place + old) % 16, 3].max(old, where=live)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("memory_bytes", [70_000, 95_000])
 def test_a_last_row_that_would_take_too_much_memory(memory_bytes):
     x = np.arange(7 * 1024, dtype=np.int32).reshape(7, 1024) % 97

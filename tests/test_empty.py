@@ -78,6 +78,7 @@ def test_atomic_operations_give_the_poison_value():
     assert {f.kind for f in xe.check(atomically, RANGE)(X, shape=0)[1]} == {"out-of-bounds"}
 
 
+@pytest.mark.thorough
 @SPACES
 @SHAPES
 @pytest.mark.parametrize("kernel", [masked, unmasked], ids=lambda kernel: kernel.name)

@@ -199,6 +199,7 @@ __kernel void swap(__read_write image2d_t image) {
 }"""
 
 
+@pytest.mark.thorough
 def test_images_that_are_read_and_written():
     given = np.random.default_rng(4).normal(size=(4, 4, 2)).astype(np.float32)
     nd_range = xe.NDRange.opencl((4, 4), (4, 4))

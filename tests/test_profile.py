@@ -97,6 +97,7 @@ def squares(wg, x, total):
     return total.atomic[0].add(x[i] * x[i], where=live)
 
 
+@pytest.mark.thorough
 def test_atomics_of_a_plain_range_that_is_not_full():
     x = np.arange(-7, 523, dtype=np.int32)
     (total), report = xe.profile(squares, xe.NDRange(x.size))(x, np.zeros(1, np.int32))

@@ -76,6 +76,7 @@ CASES = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.every(4)
 @pytest.mark.parametrize(("static", "groups"), CASES)
 def test_the_bins_are_those_of_a_scalar_program(static, groups):
@@ -208,6 +209,7 @@ def divergent(wg, x, lengths, out):
     return out
 
 
+@pytest.mark.thorough
 def test_groups_that_have_left_update_nothing():
     lengths = np.asarray([0, 3, 1, 2, 0, 5], np.int32)
     x, out = words(50 * ITEMS), np.zeros(lengths.size * BINS, np.int32)
@@ -297,6 +299,7 @@ def growing(wg, x, out, *, dtype):
     return out
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dtype", ["int16", "uint32"])
 @pytest.mark.parametrize("groups", [1, 2, 3, 4])
 def test_what_grows_in_the_loop_has_grown_after_it(groups, dtype):
@@ -332,6 +335,7 @@ def of_different_widths(wg, x, out):
     return out
 
 
+@pytest.mark.thorough
 def test_updates_of_different_widths_are_joined_on_a_gpu():
     x, out = words(20 * ITEMS), np.zeros(BINS, np.int32)
     expected = np.zeros(BINS, np.int32)
@@ -352,6 +356,7 @@ def test_a_loop_of_few_updates_copies_no_memory():
     assert f"tensor<{turns * 32 * ITEMS}x1xi32>" not in text
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("items", "groups"), [(8, 4), (5, 3)])
 @pytest.mark.parametrize("turns", [3, 70])
 def test_updates_of_own_memory_beyond_its_end_are_dropped(items, groups, turns):

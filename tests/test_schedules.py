@@ -274,6 +274,7 @@ def assert_judged_rightly(program: Program) -> None:
         raise AssertionError(f"no race, but {found[0]}:\n{program}")
 
 
+@pytest.mark.thorough
 @pytest.mark.every(4)
 @pytest.mark.parametrize("seed", range(16))
 def test_results_differ_only_where_check_has_an_error(seed):
@@ -379,6 +380,7 @@ def test_results_differ_where_a_barrier_that_is_needed_is_not_there(barriers):
         assert schedules.as_bytes([x, y]) == tiled_reference()
 
 
+@pytest.mark.thorough
 @pytest.mark.every(2)
 @pytest.mark.parametrize("barriers", ALL_BARRIERS, ids=str)
 def test_check_has_an_error_exactly_where_results_differ(barriers):
@@ -399,6 +401,7 @@ __kernel void pieces(__global int* out) {
 }"""
 
 
+@pytest.mark.thorough
 def test_numbers_that_memories_hold_in_bytes_are_put_together_under_a_schedule():
     got = xe.launch(xe.load(PIECES)["pieces"], xe.NDRange(16, 8), schedule=jax.random.key(1))(np.zeros(16, np.int32))
     np.testing.assert_array_equal(got, np.arange(16) + 12)

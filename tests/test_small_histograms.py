@@ -146,6 +146,7 @@ def updates(case, monkeypatch):
     return len(found)
 
 
+@pytest.mark.thorough
 def test_many_elements_or_numbers_with_a_fraction_are_not_counted(counts, monkeypatch):
     assert updates({}, monkeypatch) == 1
     assert updates({"size": 65}, monkeypatch) == 0

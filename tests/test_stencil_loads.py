@@ -107,6 +107,7 @@ def test_neighbours_too_far_apart_are_read_one_by_one():
     assert branches(((-500, 0), (500, 0), (0, -250), (0, 250))) > branches(((-2, 0), (2, 0), (0, -2), (0, 2)))
 
 
+@pytest.mark.thorough
 def test_a_few_fuse_where_all_groups_are_one_chunk():
     """Around more than a few of them it pays to fill in a rectangle, which takes memory."""
     taken = {}

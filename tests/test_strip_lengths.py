@@ -118,6 +118,7 @@ def test_how_a_load_moves(index, move):
     assert moves.get(loads[-1]) == move
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("turns", "step", "start", "local"),
     [
@@ -147,6 +148,7 @@ def test_many_work_items_on_a_cpu_take_fewer_iterations_at_a_time(turns, step, s
     assert found <= products <= found + 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("groups", "chunk", "last"), [(65, 4, 4), (20, 8, 64)])
 def test_few_groups_that_are_left_behind_have_short_code(groups, chunk, last):
     @xe.kernel
