@@ -50,7 +50,7 @@ def results(kernel, nd_range, arguments, static):
         yield launches.run(on_a_gpu(kernel, nd_range, arguments, static), arguments)[0]
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @pytest.mark.parametrize("again", [False, True])
 @pytest.mark.parametrize("backwards", [False, True])
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "int16"])
@@ -185,6 +185,7 @@ def masked_scan(wg, x, y, *, name):
     return y.at[i].set(tile[lid] + ELEMENTWISE[name](x[i]))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", ELEMENTWISE)
 def test_operations_on_what_a_mask_leaves_in(name):
     x = np.random.default_rng(0).uniform(-2, 2, SIZE * GROUPS).astype(np.float32)

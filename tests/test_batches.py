@@ -25,7 +25,7 @@ def checked(monkeypatch, most, case):
 
 
 @pytest.mark.thorough
-@pytest.mark.every(9)
+@pytest.mark.every(18)
 @pytest.mark.parametrize("case", DEFECTS, ids=lambda case: case.name)
 def test_batches_find_what_each_access_finds_by_itself(case, monkeypatch, fresh):
     outputs, alone = checked(monkeypatch, 10**6, case)

@@ -158,7 +158,7 @@ def three_dimensions(wg, data, out):
 
 
 @pytest.mark.thorough
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("memory_bytes", BRANCHES)
 @pytest.mark.parametrize("local", [(2, 2, 4), (1, 4, 8), (4, 1, 1)])
 def test_neighbours_in_three_dimensions(local, memory_bytes):

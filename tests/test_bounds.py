@@ -85,7 +85,7 @@ def both(kernel, data, device):
 
 
 @pytest.mark.thorough
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("device", ["h200", "a770", "max1550"])
 @pytest.mark.parametrize("kernel", [gather, scatter, updated, counted_locally, masked, half_known, branched])
 def test_a_profile_lies_within_the_bounds_of_an_estimate(kernel, device):

@@ -351,6 +351,7 @@ def test_shuffles(count, of):
     assert [catalogue.find("vec_step")([vector(of, range(n))], types.INT).python for n in (2, 3, 4)] == [2, 4, 4]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("of", FLOATS, ids=str)
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_geometry(of, count):

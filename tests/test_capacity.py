@@ -203,7 +203,7 @@ def compiled_bytes(kernel, nd_range, arguments, static, memory_bytes):
         return executable._fit(arguments), executable.prepared.cut.chunk
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("count", [2, 16])
 @pytest.mark.parametrize("memory_bytes", [None, 1 << 18])
 @pytest.mark.parametrize("name", ["histogram_slm_1024", "matmul_tiled", "tree_reduction", "table_copy_bad"])

@@ -140,7 +140,7 @@ def test_reductions_and_scans_in_groups_of_every_shape(shape, level):
 
 
 @pytest.mark.thorough
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("level", ["group", "sub_group"])
 @pytest.mark.parametrize(
     "dtype",
@@ -210,6 +210,7 @@ def test_what_is_no_chunk_is_refused(chunk, said):
         xe.launch(chunked, xe.NDRange(64, 64), device="max1550")(x, x, chunk=chunk)
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_lanes_exchange_values(shape):

@@ -270,7 +270,7 @@ FIELDS = {
 }
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("dtype", ["uint16", "uint64"])
 @pytest.mark.parametrize("compare", FIELDS, ids=lambda compare: compare.__name__)
 def test_fields_as_they_are_written(compare, dtype):

@@ -143,7 +143,7 @@ def test_a_twin_is_right_under_every_key(variants):
         assert not wrong_keys(defect, defect.corrected, KEYS), defect
 
 
-@pytest.mark.every(6)
+@pytest.mark.every(12)
 @named(EXPOSED)
 def test_a_kernel_out_of_order_is_wrong_under_some_key(defect):
     assert wrong_keys(defect, defect.defective, MANY, most=1)

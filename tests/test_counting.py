@@ -388,7 +388,7 @@ SIZES = {
 
 
 @pytest.mark.thorough
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("name", "device"),
     [

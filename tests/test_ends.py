@@ -83,6 +83,7 @@ def rows(wg, data, out):
     return out.at[i, j].set(total, where=(i < n) & (j < m))
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("memory_bytes", [None, 1, 2000, 20_000])
 @pytest.mark.parametrize("shape", [(40, 24), (37, 21), (4, 24), (8, 3)])
 def test_rows_of_groups_at_both_ends(shape, memory_bytes):

@@ -812,11 +812,11 @@ def test_findings_come_in_one_order():
     kernel = missing_barrier_kernels()["unrolled"]
     run = xe.check(kernel, xe.NDRange(64, 64))
     texts = []
-    for _ in range(3):
+    for _ in range(2):
         checking._checked.cache_clear()
         _, findings = run(np.arange(128, dtype=np.int32), OUT)
         texts.append([str(finding) for finding in findings])
-    assert texts[0] == texts[1] == texts[2]
+    assert texts[0] == texts[1]
     found = [dataclasses.replace(findings[0], kind=kind) for kind in ("data-race", "out-of-bounds")]
     found += [dataclasses.replace(found[0], sites=(site,)) for site in sorted(findings[0].sites, key=lambda s: s.line)]
     ordered = Findings([dataclasses.replace(found[0], severity="note"), *found])

@@ -109,6 +109,7 @@ GUARDED = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", GUARDED)
 @pytest.mark.parametrize("memory_bytes", [1, 1 << 11, None])
 def test_guarded_stores(name, memory_bytes):

@@ -127,7 +127,7 @@ def unchanged(arguments, static):
 
 
 @pytest.mark.thorough
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.optimized
 @pytest.mark.parametrize("step", STEPS)
 def test_a_sum_of_what_is_there_is_one_update(step):
@@ -146,6 +146,7 @@ def test_as_emitted_for_a_gpu_and_as_watched():
     np.testing.assert_array_equal(unchanged(arguments, static), watched)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "uint64"])
 @pytest.mark.parametrize("step", ["sub", "max"])
 def test_integers_of_any_width_wrap(step, dtype):

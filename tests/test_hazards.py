@@ -131,6 +131,7 @@ def test_memories_hold_what_was_stored_at_length(steps, size, result, groups):
     compare(steps, size, result, groups)
 
 
+@pytest.mark.every(3)
 @pytest.mark.thorough
 @pytest.mark.parametrize("groups", [1, 2, 64])
 @pytest.mark.parametrize(

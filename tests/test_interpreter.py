@@ -69,7 +69,7 @@ def copied_memories(launch: Any, *arguments: Any) -> list[int]:
 
 
 class TestCopies:
-    @pytest.mark.every(2)
+    @pytest.mark.every(4)
     @pytest.mark.parametrize("name", EXAMPLES)
     def test_no_memory_is_copied_but_for_its_first_contents(self, name):
         """Each chunk begins with a fresh copy of the poison for each local memory; nothing else is copied.

@@ -189,7 +189,7 @@ def test_a_launch_in_a_jitted_function_traces_once():
         np.testing.assert_array_equal(count(x), np.bincount(x, minlength=8))
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize(("dtype", "chunk"), [("int32", 1), ("int32", 5), ("uint64", 2)])
 @pytest.mark.parametrize("op", OPERATIONS)
 def test_old_values_are_those_of_some_serial_order(op, dtype, chunk):

@@ -97,7 +97,7 @@ CASES = {
 }
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", CASES)
 def test_flags_locks_and_fences(name):
     assert_agrees(CASES[name])

@@ -52,7 +52,7 @@ def run(function: Any, *arguments: Any, nd_range: xe.NDRange = RANGE, **static: 
 # --- Plain loads and stores ---
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("shape", [(SIZE,), (3, 6), (3, 2, 3)])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_dtype_passes_unchanged_through_every_space(dtype, shape):
@@ -453,7 +453,7 @@ def operands(dtype: str, count: int, seed: int) -> np.ndarray:
     return some(dtype, count, seed)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize(("op", "dtype"), atomic_cases())
 def test_atomic_updates_of_local_and_global_memory(op, dtype):
     """Work-items meet in few elements; some are masked out, some point out of bounds."""

@@ -66,7 +66,7 @@ def identity(op, dtype):
     return np.iinfo(dtype).max if op == "min" else np.iinfo(dtype).min
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("kind", ["reduce", "scan_inclusive", "scan_exclusive"])
 @pytest.mark.parametrize(
     ("level", "op", "name"),

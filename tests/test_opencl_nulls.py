@@ -62,6 +62,7 @@ kernel void own(global int* out, global const int* chosen) {
 }"""
 
 
+@pytest.mark.every(3)
 @pytest.mark.thorough
 @pytest.mark.parametrize(("of", "target"), [("int*", "x"), ("global int*", "out[i]"), ("char4*", "x")])
 @pytest.mark.parametrize(

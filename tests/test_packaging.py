@@ -94,6 +94,7 @@ def test_the_command_does_not_mind_a_reader_that_leaves():
     assert run.returncode == 0
 
 
+@pytest.mark.thorough
 def test_an_error_is_no_traceback():
     run = xeemu("run", "convolution_slm", "--size", "1000x3")
     assert (run.returncode, run.stdout) == (2, "")

@@ -43,7 +43,7 @@ def _example(name):
     return example.kernel, example.nd_range(size), example.inputs(size), static
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", kernels.EXAMPLES)
 def test_profile_gives_the_bits_of_launch_and_estimate_its_figures(name):
     kernel, nd_range, inputs, static = _example(name)

@@ -64,7 +64,7 @@ def test_watching_an_example_finds_the_same(name, request):
     assert findings == watched
 
 
-@pytest.mark.every(9)
+@pytest.mark.every(27)
 @pytest.mark.parametrize("corrected", [False, True])
 @pytest.mark.parametrize("case", some(DEFECTS, 6), ids=lambda case: case.name)
 def test_watching_a_defect_finds_the_same(case, corrected, request):

@@ -117,7 +117,7 @@ def test_every_operation_and_dtype(dtype):
 
 
 @pytest.mark.thorough
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("how", ["value", "global", "local", "private"])
 @pytest.mark.parametrize(
     ("groups", "items", "length"),
@@ -380,6 +380,7 @@ def several(wg, x, out, low, *, length):
     return out.at[i].set(out[i] + rest), low
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough
 @pytest.mark.parametrize("length", [33, 64, 1001])
 @pytest.mark.parametrize("items", [1, 2])

@@ -156,7 +156,7 @@ def assert_accumulates(promoted, space, index, dtype=np.int32, **static):
 
 
 @pytest.mark.thorough
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("loop", LOOPS)
 def test_one_place_is_carried_as_values(space, loop):
@@ -169,7 +169,7 @@ def test_of_any_pattern_without_repetitions(space, index):
     assert_accumulates(True, space, index)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("where", MASKS)
 @pytest.mark.parametrize("how", ["store", "load"])
@@ -198,6 +198,7 @@ def test_a_loop_that_never_runs_changes_nothing(space, loop):
     assert_accumulates(True, space, "strided", turns=0, loop=loop)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("space", ["local", "private"])
 @pytest.mark.parametrize("loop", ["scan", "while", "varying", "branch"])
 def test_an_index_computed_before_the_loop(space, loop):
@@ -264,6 +265,7 @@ def test_one_work_item_may_use_scalars_and_arrays():
     np.testing.assert_array_equal(got, e.reference(*inputs))
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "lanes", [[0], [5], [1, 4, 7], [2, 3, 4], [0, 3, 4]], ids=lambda lanes: "-".join(map(str, lanes))
@@ -431,6 +433,7 @@ def test_who_watches_sees_every_access(stride):
     assert sum(site.requests for site in report.sites if site.space == "local") == 2 * (2 + 2 * 20)
 
 
+@pytest.mark.every(3)
 @pytest.mark.thorough
 @pytest.mark.parametrize("loop", ["scan", "varying", "branch"])
 @pytest.mark.parametrize("space", SPACES)

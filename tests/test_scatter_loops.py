@@ -299,6 +299,7 @@ def growing(wg, x, out, *, dtype):
     return out
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough
 @pytest.mark.parametrize("dtype", ["int16", "uint32"])
 @pytest.mark.parametrize("groups", [1, 2, 3, 4])

@@ -211,7 +211,7 @@ def test_a_launch_gives_what_all_schedules_do(right):
     assert launched(right) == schedules.in_order(right)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @NAMED
 def test_check_tells_a_race_from_its_repair(racy, right):
     assert errors(findings_of(racy))
@@ -275,7 +275,7 @@ def assert_judged_rightly(program: Program) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.every(4)
+@pytest.mark.every(7)
 @pytest.mark.parametrize("seed", range(16))
 def test_results_differ_only_where_check_has_an_error(seed):
     assert_judged_rightly(schedules.kernel(seed))
@@ -381,7 +381,7 @@ def test_results_differ_where_a_barrier_that_is_needed_is_not_there(barriers):
 
 
 @pytest.mark.thorough
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("barriers", ALL_BARRIERS, ids=str)
 def test_check_has_an_error_exactly_where_results_differ(barriers):
     outcomes = schedules.outcomes(tiled_item, TILED, tiled_arguments(), barriers=barriers)

@@ -35,7 +35,7 @@ def told(findings):
     return sorted((str(finding), finding.count, finding.severity) for finding in findings)
 
 
-@pytest.mark.every(14)
+@pytest.mark.every(41)
 @pytest.mark.parametrize("case", [case for case in DEFECTS if not case.refused], ids=lambda case: case.name)
 def test_the_same_is_found(case, monkeypatch):
     checking._checked.cache_clear()

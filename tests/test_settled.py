@@ -51,7 +51,8 @@ def turned(arguments):
     return [a if not np.ndim(a) else np.roll(a[::-1], 3, axis=0) for a in arguments]
 
 
-@pytest.mark.every(24)
+@pytest.mark.thorough
+@pytest.mark.every(58)
 @pytest.mark.parametrize("case", [case for case in DEFECTS if not case.refused], ids=lambda case: case.name)
 def test_equal_calls_find_what_they_find_by_themselves(case, monkeypatch):
     check = xe.check(case.defective, case.nd_range, device=case.device)

@@ -105,7 +105,7 @@ def test_stores_of_one_value_to_one_element():
     np.testing.assert_array_equal(launched(last_entry, NARROW, DATA, BLANK), expected)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.int64, np.float32])
 @pytest.mark.parametrize(
     ("op", "ufunc"), [("add", np.add), ("sub", np.subtract), ("min", np.minimum), ("max", np.maximum)]
@@ -264,7 +264,7 @@ def placed_by_numpy(data, out, row, column, how, local):
     return data + 1000 * np.arange(out.shape[0])[:, None, None]
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("memory_bytes", [None, 1, 1 << 9, 1 << 12, 1 << 14])
 @pytest.mark.parametrize("groups", [(5, 7), (8, 4), (1, 6), (6, 1), (16, 16)])
 @pytest.mark.parametrize("how", ["transposed", "flat", "added", "tile", "three"])

@@ -91,7 +91,7 @@ CASES = [
 ]
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_what_is_counted_is_what_is_added(case, counts, monkeypatch):
     given = {"turns": 64, "size": 16} | case

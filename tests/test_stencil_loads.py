@@ -58,7 +58,7 @@ _SIDES = {1: (-2, -1, 0, 1, 2), 2: (-2, 0, 1), 3: (-1, 2)}
 SQUARES = {d: list(itertools.product(_SIDES[d], repeat=d)) for d in SHAPES}
 
 
-@pytest.mark.every(6)
+@pytest.mark.every(18)
 @pytest.mark.parametrize("memory_bytes", [1, 1 << 14, None])
 @pytest.mark.parametrize("taps", [CROSSES, SQUARES], ids=["cross", "square"])
 @pytest.mark.parametrize("dimensions", SHAPES)

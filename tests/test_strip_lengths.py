@@ -43,6 +43,7 @@ def windows(wg, x, out, *, turns, step=1, start=0, local=False):
     return out.at[i].set(lax.fori_loop(0, turns, turn, lid * 0))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("turns", "step", "start", "local"),
     [
@@ -118,6 +119,7 @@ def test_how_a_load_moves(index, move):
     assert moves.get(loads[-1]) == move
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("turns", "step", "start", "local"),

@@ -35,7 +35,7 @@ def expected(x, start, move, turns):
     return total.astype(np.uint32)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("start", "move", "turns"),
     [

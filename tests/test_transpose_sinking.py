@@ -64,6 +64,7 @@ def composed(steps, x, y):
     return [value]
 
 
+@pytest.mark.thorough
 @given(STEPS)
 def test_what_is_put_off_is_what_it_was(steps):
     x, y = np.arange(24, dtype=np.int32), np.random.default_rng(0).integers(100, size=24, dtype=np.int32)

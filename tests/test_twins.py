@@ -149,6 +149,7 @@ def test_profiles_are_equal(name):
     assert_equal_counts(name, hand, twin)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", RACES)
 def test_races_are_found_where_the_hand_written_kernel_has_them(name):
     (a, hand), (b, twin) = case(name).of_both(xe.check)
