@@ -81,6 +81,7 @@ def test_integer_functions(name, of):
     assert constant.tolist() == right[: len(constant)]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("of", INTEGERS[4:], ids=str)
 @pytest.mark.parametrize("name", INTEGER)
 def test_integers_of_known_ranges(name, of):

@@ -252,6 +252,7 @@ def test_a_broadcast_from_a_known_lane_takes_a_slice():
     assert [gathers(lane) for lane in (0, 3, 4)] == [0, 0, 1]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint32", "int64", "uint64"])
 def test_the_argument_of_an_exchange_has_any_integer_dtype(dtype):
     x = some(np.int64, GROUPS * 11, 3)

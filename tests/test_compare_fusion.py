@@ -83,6 +83,7 @@ def split(c, lane, column, count=4):
     return (lane == (c & of_type((1 << count) - 1, c))) & (column == c >> of_type(count, c))
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("uniform", [False, True])
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_two_fields_of_any_integer(dtype, uniform):

@@ -93,7 +93,7 @@ def test_a_hidden_race_is_found_at_its_lines_or_not_at_all(defect):
     assert {found for found, _ in rows_of(findings, defect)} <= expected, str(findings)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @with_variants(EVERY)
 def test_nothing_is_found_in_the_corrected_twin(variants):
     for defect in different_twins(variants):

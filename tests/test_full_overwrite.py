@@ -179,6 +179,7 @@ SEVERAL = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", SEVERAL)
 @pytest.mark.parametrize("memory_bytes", [1, None])
 def test_stores_that_fill_a_memory_together(name, memory_bytes):

@@ -354,6 +354,7 @@ def test_commands_that_nothing_orders_race(order, between, depends, body, end, l
     assert all(f.kind == "data-race" and f.memory in ("x", "y") for f in result.findings)
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "declared", ["int y[1]; int *h = y", "int y[100]; int *h = y", "std::vector<int> y(4); int *h = y.data()"]

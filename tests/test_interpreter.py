@@ -184,6 +184,7 @@ class TestLoops:
 
 
 class TestWindows:
+    @pytest.mark.every(4)
     @pytest.mark.parametrize("offset", [-65, -64, -1, 0, 1, 63, 64, 65])
     @pytest.mark.parametrize("memory_bytes", [1, 1 << 20])
     def test_a_window_that_reaches_over_an_end_gives_poison_there(self, offset, memory_bytes):

@@ -287,6 +287,7 @@ def anywhere(wg, x, out, *, loads, turns):
     return out.at[i].set(lax.fori_loop(0, turns, step, jnp.zeros(wg.size, jnp.float32)))
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(6))
 def test_with_a_load_more_a_launch_never_takes_less_time(seed):

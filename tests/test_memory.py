@@ -152,6 +152,7 @@ def stored(values: np.ndarray, indices: Any, written: Any) -> np.ndarray:
     return values
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("given", ["data", "constants"])
 @pytest.mark.parametrize("dtype", OUTSIDE)
 def test_an_index_out_of_bounds_gives_poison_and_stores_nothing(dtype, given):
@@ -173,6 +174,7 @@ def test_an_index_out_of_bounds_gives_poison_and_stores_nothing(dtype, given):
     assert_same(target, stored(np.zeros(5, np.int32), used, np.arange(1, len(used) + 1)))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("dtype", "start"), [(d, s) for d, starts in OUTSIDE.items() for s in starts])
 def test_consecutive_and_scalar_indices_out_of_bounds_do_not_wrap(dtype, start):
     """`start + local_id`, computed without overflow in the index's own dtype, where a slice would be tempting."""
@@ -254,7 +256,7 @@ def test_a_memory_without_elements_is_all_out_of_bounds():
 # --- Masks ---
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("mask", ["static", "data", "group", "all", "none", "scalar"])
 @pytest.mark.parametrize("index", ["lane", "data", "uniform", "group"])
 def test_masked_work_items_take_no_part(mask, index):

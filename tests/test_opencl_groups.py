@@ -281,6 +281,7 @@ def test_a_cluster_that_is_not_known_is_refused():
 # ---- Intel's blocks ----
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("suffix", "name"), [("", "uint"), ("_us", "ushort"), ("_uc", "uchar"), ("_ul", "ulong")])
 def test_blocks_are_lane_by_lane(suffix, name):
     source = f"""

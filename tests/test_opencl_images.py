@@ -108,6 +108,7 @@ __kernel void copy(__write_only image2d_t to, __read_only image2d_t from) {
 }"""
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("kind", "dtype", "scale", "channels"),
     [

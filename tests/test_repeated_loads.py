@@ -51,6 +51,7 @@ def test_loads_of_pointers(source, expected):
     assert loads(source) == expected
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough
 @pytest.mark.parametrize(("source", "expected"), CASES)
 def test_a_run_leaves_out_the_same_loads(source, expected):

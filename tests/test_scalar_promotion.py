@@ -163,6 +163,7 @@ def test_one_place_is_carried_as_values(space, loop):
     assert_accumulates(True, space, "strided", loop=loop)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("index", ["row", "backwards", "two"])
 def test_of_any_pattern_without_repetitions(space, index):
@@ -178,12 +179,14 @@ def test_masks_may_differ(space, where, how):
     assert_accumulates(where != "even", space, "strided", where=where, how=how)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("dtype", [np.float32, np.uint8, np.int64, np.float64])
 def test_of_any_dtype(space, dtype):
     assert_accumulates(True, space, "row", dtype)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("loop", ["scan", "nested", "while"])
 def test_a_loop_that_never_runs_changes_nothing(space, loop):

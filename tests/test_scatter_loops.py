@@ -93,6 +93,7 @@ def test_the_bins_are_those_of_a_scalar_program(static, groups):
             np.testing.assert_array_equal(ready.compiled(x, out)[0], expected)
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough
 @pytest.mark.parametrize(("groups", "memory_bytes"), [(2048, None), (2048, 1 << 14), (2047, None), (64, 1)])
 def test_chunks_and_blocks_keep_to_the_bound_of_memory(groups, memory_bytes):

@@ -287,6 +287,7 @@ def test_results_differ_only_where_check_has_an_error_in_many_programs(seed):
     assert_judged_rightly(schedules.kernel(seed))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("seed", range(8))
 def test_old_values_of_atomic_operations_are_no_race(seed):
     """Here results may differ without a race: nothing but the conflicts is compared."""

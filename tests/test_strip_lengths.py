@@ -18,6 +18,7 @@ from xeemu.launching.chunking import Cut
 from xeemu.planning import loop_accesses, strip_lengths
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", [name for name in JUDGED if EXAMPLES_FOR_TESTS[name].run is None])
 def test_an_example_as_emitted_for_a_gpu(name):
     e, size = EXAMPLES_FOR_TESTS[name], SIZES[name][-1]

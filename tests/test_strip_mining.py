@@ -182,6 +182,7 @@ def test_a_fill_that_is_read_back_in_the_loop():
         np.testing.assert_array_equal(got.view(np.uint32), total.astype(np.uint32))
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough
 @pytest.mark.parametrize("turns", [1, 30])
 @pytest.mark.parametrize("last", [False, True])

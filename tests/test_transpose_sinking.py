@@ -158,6 +158,7 @@ KERNELS = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("memory_bytes", [None, 1 << 14])
 @pytest.mark.parametrize("name", KERNELS)
 def test_launches_that_transpose(name, memory_bytes):

@@ -142,6 +142,7 @@ def test_estimates_are_equal(name):
     assert_equal_counts(name, *case(name).of_both(xe.estimate))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", SIZES)
 def test_profiles_are_equal(name):
     (a, hand), (b, twin) = case(name).of_both(xe.profile)
@@ -168,6 +169,7 @@ def test_races_are_found_where_the_hand_written_kernel_has_them(name):
         assert_equal_outputs(a, b)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", [name for name in SIZES if name not in RACES])
 def test_what_is_proved_of_a_clean_kernel_is_proved_of_its_twin(name):
     (a, hand), (b, twin) = case(name).of_both(xe.check)
