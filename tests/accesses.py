@@ -8,15 +8,21 @@ Axis legend: L work-items of a work-group, P private elements of a work-item.
 """
 
 import dataclasses
+import functools
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from registers import Literals, Registers, literal
+from registers import Held, Literals, Registers, literal
 
 Names = Mapping[str, Any]
 _NAME = re.compile(r"[a-z]\w*")
+
+
+LAST = 2
+"""What is loaded where a loop ends that asks data."""
 
 
 def datum(index: Any) -> Any:
@@ -88,10 +94,11 @@ class Loop:
 
     Attributes:
       counter: its name.
-      how: `fori`, `while`, `doubling`, `unrolled`, or `items`, whose bounds each work-item has for itself.
+      how: `fori`, `while`, `doubling`, `unrolled`, `items`, whose bounds each work-item has for itself, or `until`,
+        which asks data before each iteration.
       low, high: its bounds, the end excluded; a doubling one goes 1, 2, 4 ... below `high`.
       body: what is done.
-      bound: a load that gives `high`, so that data decide it.
+      bound: a load that gives `high`, so that data decide it; of `until` that which is asked, until it gives LAST.
     """
 
     counter: str
@@ -201,6 +208,18 @@ def changed(body: tuple[Statement, ...]) -> set[str]:
     return own.union({a.memory for a in _accesses(body) if a.op != "load"}, *map(changed, inner))
 
 
+def _without_empty(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    """Statements but for loops of which the ranges of their bounds say that they never begin."""
+    found: list[Statement] = []
+    for s in body:
+        if isinstance(s, Loop):
+            s = dataclasses.replace(s, body=() if s.never_begins else _without_empty(s.body))
+        elif isinstance(s, Branch):
+            s = dataclasses.replace(s, then=_without_empty(s.then), otherwise=_without_empty(s.otherwise))
+        found.append(s)
+    return tuple(found)
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Execution:
     """One execution of an access by a work-group.
@@ -212,9 +231,11 @@ class Execution:
       alike: it is at a place that no id of a work-item is in, and all work-items carry it out.
       uniform: its index is one number for all work-items.
       copy: the counters of the unrolled loops around it, each of whose iterations has an instruction of its own.
+      turn: the counters of the loops around it that are in its place.
       group: the work-group.
       literals: the conditions that those which take part meet.
       carried_out: it is, and does not load what is in registers.
+      is_met: all that are active meet its mask, if it has one.
     """
 
     element: np.ndarray
@@ -223,9 +244,11 @@ class Execution:
     alike: bool
     uniform: bool
     copy: tuple[int, ...]
+    turn: tuple[int, ...]
     group: int
     literals: Literals
     carried_out: bool
+    is_met: bool
 
 
 Found = dict[str, list[Execution]]
@@ -244,6 +267,9 @@ class _State(NamedTuple):
       counters: of the loops around, by name, so that they can be compared.
       begun: the counters of loops that leave in registers what they have loaded where they begin each time.
       empty: of those loops, and of the iterations of unrolled loops around them, which do not.
+      counted: the counters of loops of which constants say how many iterations they have.
+      met: the accesses whose masks are taken for none.
+      executed: false on ways that the group does not go, which compilers look at all the same.
     """
 
     names: Names
@@ -253,6 +279,9 @@ class _State(NamedTuple):
     counters: Mapping[str, int]
     begun: frozenset[str]
     empty: frozenset[Written]
+    counted: frozenset[str]
+    met: frozenset[str]
+    executed: bool = True
 
 
 def executions(program: Program) -> Found:
@@ -262,28 +291,35 @@ def executions(program: Program) -> Found:
 
 
 def doubtful(program: Program, found: Found) -> set[str]:
-    """The accesses of which it is not said which are left out: by loops that begin, though no constants say so."""
+    """The accesses of which it is not said which are left out, though no constants say so: by loops that begin, and
+    after accesses whose masks all meet."""
     group = [loop for loop in program.loops if loop.how != "items"]
     known = frozenset(loop.counter for loop in group if loop.low.high < loop.high.low)
     known |= program.counted & {loop.counter for loop in group}
-    others = _executed(program, known, frozenset(_executed(program, known)[1]))[0]
+    others = [_executed(program, known, frozenset(_executed(program, known)[1]))[0]]
+    if met := frozenset(label for label, made in found.items() if made and all(e.is_met for e in made)):
+        others.append(_executed(program, known, frozenset(), met)[0])
     return {
         label
         for label, made in found.items()
-        if [e.carried_out for e in made] != [e.carried_out for e in others[label]]
+        for other in others
+        if [e.carried_out for e in made] != [e.carried_out for e in other[label]]
     }
 
 
 def _executed(
-    program: Program, begun: frozenset[str], empty: frozenset[Written] = frozenset()
+    program: Program, begun: frozenset[str], empty: frozenset[Written] = frozenset(), met: frozenset[str] = frozenset()
 ) -> tuple[Found, set[Written]]:
-    """The executions, if such loops begin each time but for some, and those that do not."""
+    """The executions, if such loops begin each time but for some, and those that do not; such masks are none."""
     found: Found = {access.label: [] for access in program.accesses}
     found_empty = set[Written]()
     for group in np.ndindex(*program.groups):
         names, present = _names(program, group)
-        registers = Registers(changed(program.body) if program.is_opencl else set())
-        _run(program.body, _State(names, present, False, frozenset(), {}, begun, empty), registers, found)
+        stored = {access.memory for access in _accesses(_without_empty(program.body)) if access.op != "load"}
+        registers = Registers(stored, program.is_opencl)
+        counted = frozenset(program.counted)
+        state = _State(names, present, False, frozenset(), {}, begun, empty, counted, met)
+        _run(program.body, state, registers, found)
         found_empty |= registers.empty
     return found, found_empty
 
@@ -314,39 +350,82 @@ def _run(body: tuple[Statement, ...], state: _State, registers: Registers, found
     """Executes statements by the work-items that are active."""
     for statement in body:
         if isinstance(statement, Access):
-            found[statement.label].append(_execution(statement, state, registers))
+            _execute(statement, state, registers, found)
         elif isinstance(statement, Barrier):
             registers.meet(statement.memory)
         elif isinstance(statement, Branch):
             _choose(statement, state, registers, found)
         else:
-            if statement.bound is not None:
-                found[statement.bound.label].append(_execution(statement.bound, state, registers))
-            before, written = registers.copy(), (statement.counter, state.names["unrolled"])
-            if not _repeat(statement, state, registers, found):
-                registers.empty.add(written)
-            if not statement.never_begins and (statement.counter not in state.begun or written in state.empty):
-                registers.leave(before, changed(statement.body))
+            if statement.bound is not None and statement.how != "until":
+                _execute(statement.bound, state, registers, found)
+            _loop(statement, state, registers, found)
 
 
 def _choose(branch: Branch, state: _State, registers: Registers, found: Found) -> None:
+    """Goes both ways, though nobody need be there, by masks where it is short."""
     taken = np.broadcast_to(_evaluated(branch.condition, state.names), (len(state.active), 1))[:, 0].astype(bool)
-    before, text = registers.copy(), branch.condition.plain
+    before, text, ends = registers.copy(), branch.condition.plain, list[Held]()
+    by_masks = state.names["is_opencl"] and (branch.items or not _is_long(branch))
     for inner, mask, condition in (
         (branch.then, state.active & taken, text),
         (branch.otherwise, state.active & ~taken, f"not {text}"),
     ):
-        if mask.any() or (branch.items and state.active.any()):
-            literals = state.literals | {literal(condition, state.counters)}
-            divergent = state.divergent or branch.items
-            _run(inner, state._replace(active=mask, divergent=divergent, literals=literals), registers, found)
-        if not (branch.items and state.names["is_opencl"]):
-            registers.leave(before, changed(branch.then + branch.otherwise))
+        is_executed = mask.any() or (branch.items and state.active.any())
+        literals = state.literals | {literal(condition, state.counters)}
+        divergent, executed = state.divergent or branch.items, state.executed and bool(is_executed)
+        way = state._replace(active=mask, divergent=divergent, literals=literals, executed=executed)
+        _run(inner, way, registers, found)
+        if by_masks:
+            before = registers.copy()
+        elif branch.items:
+            if any(loop.how != "unrolled" for loop in _loops(inner)):
+                registers.join(before)
+            before = registers.copy()
+        else:
+            ends.append(registers.copy())
+            registers.restore(before)
+    if ends:
+        registers.restore(ends[0])
+        registers.join(ends[1], frozenset({literal(way, state.counters) for way in (text, f"not {text}")}))
 
 
-def _repeat(loop: Loop, state: _State, registers: Registers, found: Found) -> int:
-    """Executes a loop; gives how many iterations it has."""
-    low, high = _evaluated(loop.low, state.names), _evaluated(loop.high, state.names)
+def _is_long(branch: Branch) -> bool:
+    """True if a way has a loop or a barrier."""
+    body = branch.then + branch.otherwise
+    return any(isinstance(s, Loop | Barrier) or (isinstance(s, Branch) and _is_long(s)) for s in body)
+
+
+def _loop(loop: Loop, state: _State, registers: Registers, found: Found) -> None:
+    """What is in registers as an iteration begins is what was there before the loop, and is after an iteration."""
+    before, written = registers.copy(), (loop.counter, state.names["unrolled"])
+    while loop.how != "unrolled" and not loop.never_begins and registers.hold(changed(loop.body)):
+        start = registers.copy()
+        _repeat(loop, state._replace(executed=False), registers, found, most=1)
+        registers.join(start)
+        if registers.copy() == start:
+            break
+    start = registers.copy()
+    iterations = _repeat(loop, state, registers, found)
+    if not iterations and state.executed:
+        registers.empty.add(written)
+    if not iterations and loop.counter in state.counted:
+        registers.restore(before)
+    elif loop.counter not in state.begun or written in state.empty:
+        registers.restore(start)
+
+
+def _repeat(loop: Loop, state: _State, registers: Registers, found: Found, most: int = sys.maxsize) -> int:
+    """Executes a loop, so many iterations at most, and if 1 one that it need not have; gives how many it has."""
+    low = _evaluated(loop.low, state.names)
+    high = None if loop.how == "until" else _evaluated(loop.high, state.names)
+
+    def goes_on(counter: int) -> bool:
+        if loop.bound is None or loop.how != "until":
+            return counter < int(high)
+        asked = {**state.names, loop.counter: counter}
+        counters = {**state.counters, loop.counter: counter}
+        _execute(loop.bound, state._replace(names=asked, counters=counters), registers, found)
+        return bool(_evaluated(loop.high, asked) != LAST)
 
     def iterate(counter: Any, number: int, state: _State) -> None:
         counters = {**state.counters, loop.counter: number}
@@ -355,22 +434,29 @@ def _repeat(loop: Loop, state: _State, registers: Registers, found: Found) -> in
         if loop.how != "unrolled":
             registers.forget(loop.counter)
 
+    turn = 0
     if loop.how == "items":
-        turn, ends = 0, np.broadcast_to(high, (len(state.active), 1))
+        ends = np.broadcast_to(high, (len(state.active), 1))
         # Who is in an iteration was in all before it.
         inside = state._replace(divergent=True, literals=state.literals | {literal(f"in {loop.counter}", {})})
-        while (mask := state.active & (low + turn < ends)[:, 0]).any():
-            iterate(low + turn, turn, inside._replace(active=mask))
+        while turn < most and (most == 1 or (state.active & (low + turn < ends)[:, 0]).any()):
+            iterate(low + turn, turn, inside._replace(active=state.active & (low + turn < ends)[:, 0]))
             turn += 1
         return turn
     counter = int(low)
-    while counter < int(high):
+    while turn < most and (goes_on(counter) or most == 1):
         names = {**state.names}
         if loop.how == "unrolled":
             names["unrolled"] = (*names["unrolled"], counter)
         iterate(counter, counter, state._replace(names=names))
-        counter = counter * 2 if loop.how == "doubling" else counter + 1
-    return counter - int(low)
+        turn, counter = turn + 1, counter * 2 if loop.how == "doubling" else counter + 1
+    return turn
+
+
+def _execute(access: Access, state: _State, registers: Registers, found: Found) -> None:
+    made = _execution(access, state, registers)
+    if state.executed:
+        found[access.label].append(made)
 
 
 def _execution(access: Access, state: _State, registers: Registers) -> Execution:
@@ -381,9 +467,10 @@ def _execution(access: Access, state: _State, registers: Registers) -> Execution
     for component, size in zip(components, access.shape, strict=True):
         element = element * size + component
         inside &= (component >= 0) & (component < size)
-    literals = state.literals
+    literals, mask = state.literals, np.ones(shape, bool)
     if access.mask is not None:
-        inside &= np.broadcast_to(_evaluated(access.mask, names), shape)
+        mask = np.broadcast_to(_evaluated(access.mask, names), shape)
+    if access.mask is not None and access.label not in state.met:
         literals |= {literal(text, state.counters) for text in access.mask.parts or (access.mask.plain,)}
     # A vector of C has one index, while private elements of Python have one each.
     vector = state.names["is_opencl"] and access.private > 1
@@ -391,15 +478,23 @@ def _execution(access: Access, state: _State, registers: Registers) -> Execution
     scalar = uniform and not state.divergent and access.mask is None
     return Execution(
         element,
-        inside & state.active[:, None],
+        inside & mask & state.active[:, None],
         scalar and access.op == "load" and access.space != "private",
         not state.divergent and all(np.ndim(component) < 2 or len(component) == 1 for component in components),
         uniform,
         state.names["unrolled"],
+        tuple(number for name, number in sorted(state.counters.items()) if name in _named(access)),
         state.names["group_linear"],
         literals,
         registers.access(access.op, _place(access, state), element, literals, access.volatile),
+        access.mask is not None and bool(mask[state.active].all()),
     )
+
+
+@functools.lru_cache(maxsize=1024)
+def _named(access: Access) -> frozenset[str]:
+    """The names in an access's place."""
+    return frozenset(name for value in access.index for name in _NAME.findall(value.plain))
 
 
 def _place(access: Access, state: _State) -> tuple[str, tuple[Any, ...], int]:

@@ -59,7 +59,7 @@ def figures(program: Program, access: Access, executions: Sequence[Execution], d
             shared = _shared_words(access, part, device) > 1 and width > 1
             alone = part[0].scalar and not shared
             times = -(-part[0].element.shape[0] // program.sub_group_size) if alone else 1
-            part = [_reduced(program, e) for e in part] if _is_reduced(access, part, device) else part
+            part = [_reduced(program, e) for e in part] if _is_reduced(program, access, part, device) else part
             for instructions in (_of_sub_groups if shared else _instructions)(program, access, part, width):
                 for name, number in _counted(access, instructions, device).items():
                     total[name] += times * number
@@ -74,15 +74,14 @@ def _is_in_registers(program: Program, access: Access) -> bool:
 
 def _indexed(program: Program, access: Access) -> set[str]:
     """By what the accesses to a memory are indexed: an `id`, `maybe` a constant to some compilers, or a constant."""
-    written_out = {loop.counter for loop in program.loops if _is_written_out(loop, program.is_opencl)}
+    written_out = {loop.counter for loop in program.loops if _is_written_out(loop)}
     same = (a for a in program.accesses if a.memory == access.memory)
     names = {name for a in same for value in a.index for name in _NAMES.findall(value.plain)}
     return {"id" if name[0] in "lg" else "maybe" for name in names - written_out}
 
 
-def _is_written_out(loop: Loop, is_opencl: bool) -> bool:
-    known = ("fori", "unrolled") if is_opencl else ("fori", "while", "unrolled")
-    return loop.how in known and loop.low.plain.isdigit() and loop.high.plain.isdigit()
+def _is_written_out(loop: Loop) -> bool:
+    return loop.how in ("fori", "while", "unrolled") and loop.low.plain.isdigit() and loop.high.plain.isdigit()
 
 
 def vector_width(access: Access, executions: Sequence[Execution], shared_words: int = 1) -> int:
@@ -103,10 +102,15 @@ def _shared_words(access: Access, executions: Sequence[Execution], device: xe.De
     return device.shared_load_words or 1 if words and alike else 1
 
 
-def _is_reduced(access: Access, executions: Sequence[Execution], device: xe.Device) -> bool:
+def _is_reduced(program: Program, access: Access, executions: Sequence[Execution], device: xe.Device) -> bool:
     """True if compilers make one atomic update of a sub-group's; nobody asks for the old value."""
-    words = access.op in _REDUCED and np.dtype(access.dtype) in (np.int32, np.uint32)
+    words = _combines(program, access) and np.dtype(access.dtype) in (np.int32, np.uint32)
     return device.reduced_atomics and words and all(e.uniform for e in executions)
+
+
+def _combines(program: Program, access: Access) -> bool:
+    """True of an operation that may be reduced; in C it is one whose old value nobody uses, whatever it is called."""
+    return access.op in _REDUCED or (program.is_opencl and access.op == "fetch_add")
 
 
 def _reduced(program: Program, execution: Execution) -> Execution:
@@ -228,6 +232,7 @@ class Comparison:
       counted: those of the brute force.
       bounds: the least and the most that they may be, where the report has such.
       estimated: true if those of the report are estimates.
+      doubtful: true if the report says that compilers may leave out other loads.
     """
 
     access: Access
@@ -235,12 +240,18 @@ class Comparison:
     counted: dict[str, int]
     bounds: tuple[Mapping[str, int], Mapping[str, int]]
     estimated: bool
+    doubtful: bool
 
     @property
     def verdict(self) -> str:
-        """`right`, `wrong`, `estimated`, or `unknown` where a figure is missing, and none is wrong."""
+        """`right`, `wrong`, `estimated`, or `unknown` where a figure is missing, and none is wrong.
+
+        Where loads are doubtful it is `doubtful`, or `otherwise` where brute force leaves out others.
+        """
         if self.estimated:
             return "estimated"
+        if self.doubtful:
+            return "doubtful" if all(map(self._holds, self.counted)) else "otherwise"
         if any(not self._holds(name) for name in self.counted):
             return "wrong"
         return "unknown" if None in self.found.values() else "right"
@@ -278,20 +289,25 @@ def _is_unclear(program: Program, access: Access, touched: Sequence[Execution], 
     written_alike = all(e.alike for e in touched)
     if device.shared_load_words and access.private > 1 and not written_alike and all(map(_is_same_for_all, touched)):
         return True
-    if device.reduced_atomics and access.op in _REDUCED and not all(e.uniform for e in touched):
-        return all(map(_is_same_for_all, touched))
+    if device.reduced_atomics and _combines(program, access) and _is_one_for_all(touched):
+        return True
     if access.op != "load" or not touched:
         return False
+    whole = device.request_lanes is None or program.sub_group_size <= device.request_lanes
+    if program.is_opencl and not whole and access.mask is None and _may_be_scalar(touched):
+        return True  # of a place that is known to be one for all a sub-group makes one request
     names = {name for value in access.index for name in _NAMES.findall(value.plain) if name[0] == "k"}
     if any(counters for _, counters in touched[0].literals):
         return True
     if not names:
         return False
     places = {(e.group, e.element.tobytes()) for e in touched}
+    if any(loop.how == "until" and loop.bound == access for loop in program.loops) and len(touched) > len(places):
+        return True  # what is asked before the first iteration is known again where the loop is begun again
     if program.is_opencl and any(loop.counter in names and loop.how == "doubling" for loop in program.loops):
         return True  # one of so few iterations is written out
-    if names & program.counted:
-        return len({(e.copy, e.group, e.element.tobytes()) for e in touched}) > len(places)
+    if names & program.counted:  # those that write the loop out find it
+        return len({(e.copy, e.group, e.turn) for e in touched}) > len(places)
     return len(touched) > len(places) == len({e.group for e in touched})
 
 
@@ -301,6 +317,17 @@ def _is_one(touched: Sequence[Execution]) -> bool:
     for e in touched:
         rows[e.group].add(e.element[0].tobytes())
     return all(map(_is_same_for_all, touched)) and len(set(map(frozenset, rows.values()))) == 1
+
+
+def _is_one_for_all(touched: Sequence[Execution]) -> bool:
+    """True if all work-items access the same elements each time, which is not written so."""
+    return not all(e.uniform for e in touched) and all(map(_is_same_for_all, touched))
+
+
+def _may_be_scalar(touched: Sequence[Execution]) -> bool:
+    """True if all work-items or none load the same element each time, which is not written so."""
+    alike = all(_is_same_for_all(e) and (e.active.all() or not e.active.any()) for e in touched)
+    return alike and not all(e.scalar for e in touched)
 
 
 def _is_same_for_all(execution: Execution) -> bool:
@@ -318,6 +345,7 @@ def _compared(
         # A place that ids do not change in the end is one for all where that is known, and one lane's then.
         counted.pop("lanes")
     if site is None:  # it is left out, or in registers
-        return Comparison(access, dict.fromkeys(counted, 0), counted, ({}, {}), False)
+        return Comparison(access, dict.fromkeys(counted, 0), counted, ({}, {}), False, False)
     found = {name: getattr(site, name) for name in counted}
-    return Comparison(access, found, counted, (site.least or {}, site.most or {}), site.errors is not None)
+    bounds = site.least or {}, site.most or {}
+    return Comparison(access, found, counted, bounds, site.errors is not None, site.doubtful)

@@ -30,6 +30,7 @@ def program(seed: int) -> Program:
     ragged = ragged and not is_opencl
     spaces = ("global", "private") if ragged else ("global", "global", "local", "local", "private")
     draw = _Draw(chance, local, groups, spaces, is_opencl)
+    draw.asking = random.Random(f"{seed} asking")
     body = tuple(s for _ in range(chance.randint(1, 3)) for s in draw.statements(0))
     return Program(seed, sizes, local, ragged, chance.choice((16, 16, 32)), body, is_opencl)
 
@@ -84,6 +85,8 @@ class _Draw:
         # Counters of loops that Python or a pragma writes out, so that they are numbers.
         self.unrolled: set[str] = set()
         self.names = itertools.count()
+        # Draws of which loops data are asked in each iteration, so that all else of a seed stays as it is.
+        self.asking = chance
 
     # Statements.
 
@@ -133,7 +136,16 @@ class _Draw:
         bound = None
         if how in ("fori", "while", "items") and self.chance.random() < 0.3:
             bound, high = self.bound(self.leaf(1) if how == "items" else self.uniform())
+        if how == "while" and bound is None and self.asking.random() < 0.3:
+            return self.until(counter, low.low)
         return Loop(counter, how, low, high, (), bound)
+
+    def until(self, counter: str, low: int) -> Loop:
+        """A loop that asks data before each iteration if it goes on, which one of four elements says it does not."""
+        d = self.asking.randrange(len(self.local))
+        index = self.plus(Value(f"group{d}", f"group{d}", 0, self.groups[d] - 1), Value(counter, counter, low, low + 3))
+        asked, value = self.bound(index)
+        return Loop(counter, "until", self.constant(low), dataclasses.replace(value, high=low + 4), (), asked)
 
     def bound(self, index: Value) -> tuple[Access, Value]:
         """A load of data, and what it gives."""

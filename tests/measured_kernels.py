@@ -281,7 +281,8 @@ def _use(wg, slm, out, size):
 
 
 @kernel
-def table_bad(wg, table, out, *, unrolled=False):
+def table_bad(wg, table, out, end, *, unrolled=False):
+    """The end of its loop is an argument; nevertheless it is unrolled or not."""
     size = table.shape[0]
     slm = wg.local(size, I32)
 
@@ -291,7 +292,7 @@ def table_bad(wg, table, out, *, unrolled=False):
     if unrolled:
         slm = lax.fori_loop(0, size, copy, slm)
     else:
-        _, slm = lax.while_loop(lambda c: c[0] < size, lambda c: (c[0] + 1, copy(*c)), (I32(0), slm))
+        _, slm = lax.while_loop(lambda c: c[0] < end, lambda c: (c[0] + 1, copy(*c)), (I32(0), slm))
     return _use(wg, wg.barrier(slm), out, size)
 
 
@@ -326,7 +327,8 @@ def table_min(wg, table, out):
 
 
 def _table(which: xe.Kernel, p: Params, wg: int, grid: int, **static: Any) -> Case:
-    return Case(which, xe.NDRange(wg * grid, wg), (shape(I32, int(p["table"])), shape(I32, wg * grid)), static)
+    end = (I32(p["table"]),) if which is table_bad else ()
+    return Case(which, xe.NDRange(wg * grid, wg), (shape(I32, int(p["table"])), shape(I32, wg * grid), *end), static)
 
 
 # --- Tree reduction ---
@@ -548,8 +550,11 @@ def _vector(i, width):
 
 
 @kernel
-def bw_read(wg, a, sink, *, width, slm_bytes, unrolled):
-    """Every work-item steps through the array by the size of the launch, in a loop that is unrolled or not."""
+def bw_read(wg, a, sink, end, *, width, slm_bytes, unrolled):
+    """Every work-item steps through the array by the size of the launch, in a loop that is unrolled or not.
+
+    The end of that comes with the arguments.
+    """
     if slm_bytes:
         wg.local(slm_bytes, jnp.uint8)
     step, n = wg.global_range(), a.shape[0] // width
@@ -564,7 +569,7 @@ def bw_read(wg, a, sink, *, width, slm_bytes, unrolled):
     if unrolled:
         t = lax.fori_loop(0, steps, read, zeros)
     else:
-        _, t = lax.while_loop(lambda c: c[0] < steps, lambda c: (c[0] + 1, read(*c)), (jnp.int32(0), zeros))
+        _, t = lax.while_loop(lambda c: c[0] < end, lambda c: (c[0] + 1, read(*c)), (jnp.int32(0), zeros))
     return sink.at[wg.local_id() * 0].set(t, where=jnp.zeros(wg.size, bool))
 
 
@@ -587,8 +592,9 @@ def _bandwidth(which: xe.Kernel, width: int, p: Params, wg: int, grid: int) -> C
     static: dict[str, Any] = {"width": width}
     if which is bw_read:
         static |= {"slm_bytes": int(p.get("slm_bytes", 0)), "unrolled": "slm_bytes" not in p}
-    arrays = {bw_read: (words_, 1), bw_write: (words_,), bw_copy: (words_, words_)}[which]
-    return Case(which, xe.NDRange(wg * grid, wg), tuple(shape(U32, size) for size in arrays), static)
+    arrays = {bw_read: (words_, 1), bw_write: (words_,), bw_copy: (words_, words_)}
+    end = (I32(-(-(words_ // width) // (wg * grid))),) if which is bw_read else ()
+    return Case(which, xe.NDRange(wg * grid, wg), (*(shape(U32, size) for size in arrays[which]), *end), static)
 
 
 _CASES: dict[str, Callable[[Params, int, int], Case]] = {

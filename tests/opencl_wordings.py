@@ -2,7 +2,7 @@
 
 import ast
 
-from accesses import Access, Barrier, Branch, Loop, Program, Statement
+from accesses import LAST, Access, Barrier, Branch, Loop, Program, Statement
 
 _TYPES = {"float32": "float", "int32": "int", "uint32": "uint", "uint8": "uchar", "int16": "short", "int64": "long"}
 _ATOMICS = {"fetch_add": "add", "exchange": "xchg", "compare_exchange": "cmpxchg"}
@@ -98,9 +98,14 @@ def _operation(access: Access, place: str, of: str) -> str:
 def _loop(loop: Loop) -> list[str]:
     low, counter = in_c(loop.low.plain), loop.counter
     high = loop.bound.result if loop.bound is not None else in_c(loop.high.plain)
-    before = [] if loop.bound is None else _access(loop.bound)
+    before = [] if loop.bound is None or loop.how == "until" else _access(loop.bound)
     step = f"{counter} *= 2" if loop.how == "doubling" else f"{counter}++"
     inner = _rendered(loop.body, "    ")
+    if loop.how == "until":
+        assert loop.bound is not None
+        asked = f"{loop.bound.memory}[{in_c(loop.bound.index[0].plain)}]"
+        first = f"while ({asked} != {LAST}) {{  // {loop.bound.label}"
+        return [f"int {counter} = {low};", first, *inner, f"    {step};", "}"]
     if loop.how == "while":
         return [*before, f"int {counter} = {low};", f"while ({counter} < {high}) {{", *inner, f"    {step};", "}"]
     before += ["#pragma unroll"] if loop.how == "unrolled" else []

@@ -1,14 +1,13 @@
 """Which loads of a program are left out, since a work-item has in a register what they would load.
 
 By the rules of xeemu/cost/README.md alone, execution after execution: it has what it has loaded from the same place or
-stored there, for the lanes that did, until something is stored to what may be the same, or a barrier comes. What only
-some work-groups have left in a branch or loop counts for nothing after it, nor what work-items have left in a branch,
-which comes before nothing after it, unless it is one of C, of which compilers make masks. A place that a counter is
-in is another one in each iteration.
+stored there, for the lanes that did, until something is stored to what may be the same, or a barrier comes. After a
+branch it has what both ways leave, and in a loop what is there before the loop and after an iteration, however many
+it has. A place that a counter is in is another one in each iteration.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,29 +33,45 @@ class _Held(NamedTuple):
 Place = tuple[str, Any, int]
 """A memory, what stands before the constant of a place, and that constant."""
 
+Held = dict[Place, _Held]
+
 
 class Registers:
     """The registers of a work-group's work-items.
 
     Args:
-      met: memories for which each barrier is one.
+      changed: the memories that somebody stores to.
+      all_meet: true if each barrier is one for all of these.
     """
 
-    def __init__(self, met: Iterable[str]) -> None:
-        self._met, self._held = frozenset(met), dict[Place, _Held]()
+    def __init__(self, changed: Set[str], all_meet: bool) -> None:
+        self._changed, self._all_meet, self._held = changed, all_meet, Held()
         self.empty = set[tuple[str, tuple[int, ...]]]()  # loops that had no iteration
 
-    def copy(self) -> dict[Place, _Held]:
+    def copy(self) -> Held:
         return dict(self._held)
 
-    def leave(self, before: Mapping[Place, _Held], changed: Iterable[str]) -> None:
-        """Leaves what need not have been executed: what was held before it is, but of memories that it may change."""
-        self._held = dict(before)
-        self._drop(changed)
+    def hold(self, memories: Set[str]) -> bool:
+        """True if anything of some memories is in registers."""
+        return any(place[0] in memories for place in self._held)
+
+    def restore(self, held: Held) -> None:
+        self._held = dict(held)
+
+    def join(self, other: Held, conditions: Literals = frozenset()) -> None:
+        """Leaves what another way has led to as well, on neither of which conditions have to be met any more."""
+        found: Held = {}
+        for place in self._held.keys() & other.keys():
+            ways = [[each - conditions for each in held[place].lanes] for held in (other, self._held)]
+            both = [one for a, b in (ways, ways[::-1]) for one in a if any(each <= one for each in b)]
+            if both:
+                found[place] = other[place]._replace(lanes=tuple(dict.fromkeys(both)))
+        self._held = found
 
     def meet(self, memory: str) -> None:
         """A barrier for a memory."""
-        self._drop({memory, *self._met})
+        gone = self._changed if self._all_meet else self._changed & {memory}
+        self._held = {place: held for place, held in self._held.items() if place[0] not in gone}
 
     def forget(self, counter: str) -> None:
         """The end of an iteration of a loop: places that its counter is in are others in the next one."""
@@ -80,10 +95,6 @@ class Registers:
         if op == "store" and not volatile:
             self._held[place] = _Held(element, (lanes,))
         return True
-
-    def _drop(self, memories: Iterable[str]) -> None:
-        gone = frozenset(memories)
-        self._held = {place: held for place, held in self._held.items() if place[0] not in gone}
 
 
 def _may_be_same(at: Place, held: _Held, place: Place, element: np.ndarray) -> bool:

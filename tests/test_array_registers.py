@@ -260,3 +260,94 @@ def taken_from(wg, x, n, *, known=None):
 def test_an_array_is_in_memory_where_an_argument_tells_what_is_taken_from_it(known):
     report = xe.estimate(taken_from, N, device="h200")(np.zeros(512, np.float32), 5, known=known)
     assert any(site.space == "private" for site in report.sites) == (known is None)
+
+
+FILL = "for (int k = 0; k < 9; k++) v[k] = x[i + k];"
+
+
+@pytest.mark.parametrize(
+    ("body", "in_memory"),
+    [
+        (f"{FILL} total = n + v[3] * n;", False),
+        ("int k = 0; while (k < 9) { v[k] = x[i + k]; k++; } for (k = 0; k < 9; k++) total += v[k];", False),
+        (f"{FILL} total = v[n];", True),
+        (f"{FILL} int m = 2 * n + 1; total = v[min(m, 8)];", True),
+        (f"{FILL} float *p = v + n; total = p[1];", True),
+        ("for (int k = 0; k < n; k++) v[k] = x[i + k]; for (int k = 0; k < n; k++) total += v[k];", True),
+        ("int k = 0; while (k < n) { v[k] = x[i + k]; k++; } total = v[2];", True),
+        ("for (int k = 0; k < n; k++) v[0] += x[i + k]; total = v[0];", False),
+    ],
+)
+@pytest.mark.parametrize("n", [3, 7])
+def test_what_an_argument_tells_no_compiler_knows(body, in_memory, n):
+    """Of C, where the kernel is traced with the number: as an index, and as the end of a loop that fills an array."""
+    source = f"""kernel void k(global const float *x, global float *y, int n) {{
+        int i = get_global_id(0); float v[9], total = 0; {body} y[i] = total; }}"""
+    kernel = xe.load(source)["k"]
+    report = xe.estimate(kernel, xe.NDRange(128, 32), device="h200")(np.ones(256, np.float32), *_y(), n)
+    assert {site.memory for site in report.sites if site.space == "private"} == ({"v"} if in_memory else set())
+    known = xe.load(source.replace("int n)", ")").replace(", )", ")").replace("float v", f"int n = {n}; float v"))["k"]
+    launched = (
+        xe.launch(which, xe.NDRange(128, 32))(np.ones(256, np.float32), *_y(), *more)
+        for which, more in ((kernel, [n]), (known, []))
+    )
+    np.testing.assert_array_equal(*launched)
+
+
+def _y():
+    return [np.zeros(128, np.float32)]
+
+
+def test_loops_that_an_argument_ends_load_again_what_is_in_no_register():
+    """What two loops of as many iterations load each from the same places, if no compiler knows how many."""
+    source = """kernel void k(global const float *x, global float *y, int n) {
+        float total = 0;
+        for (int k = 0; k < END; k++) total += x[k];
+        for (int k = 0; k < END; k++) total *= x[k];
+        y[get_global_id(0)] = total; }"""
+    loads = {}
+    for end in ("3", "n"):
+        report = xe.estimate(xe.load(source.replace("END", end))["k"], N)(np.zeros(64, np.float32), *_y(), 3)
+        loads[end] = sum(site.requests for site in report.sites if site.op == "load")
+    assert loads["n"] == 2 * loads["3"]
+
+
+@xe.kernel
+def walked(wg, x, *, uniform):
+    """Doubles a counter to a constant, or to one of the work-group; an array has an element for each iteration."""
+    i, own = wg.global_id(), wg.private(8, jnp.float32)
+    end = 4 if uniform else wg.group_id() + 3
+
+    def step(carry):
+        k, own = carry
+        return 2 * k, own.at[k].set(x[i])
+
+    _, own = lax.while_loop(lambda carry: carry[0] < end, step, (jnp.int32(1), own))
+    return x.at[i].set(own[2])
+
+
+@pytest.mark.parametrize("uniform", [True, False])
+def test_an_array_is_in_memory_where_only_work_groups_know_how_often_a_loop_is_repeated(uniform):
+    report = xe.estimate(walked, xe.NDRange(128, 32), device="h200")(np.zeros(128, np.float32), uniform=uniform)
+    assert any(site.space == "private" for site in report.sites) == (not uniform)
+
+
+def test_an_array_is_in_registers_where_a_loop_that_ends_anew_each_time_takes_one_element():
+    """Another one in each iteration of the outer loop, which compilers write out, and one in the inner."""
+
+    @xe.kernel
+    def kernel(wg, x):
+        i, own = wg.global_id(), wg.private(16, jnp.float32)
+
+        def outer(k, carry):
+            own, total = carry
+            own = own.at[4 + k].set(x[i])
+            _, total = lax.while_loop(
+                lambda c: c[0] < (k + 1) % 8, lambda c: (c[0] + 1, c[1] + own[k + 1]), (jnp.int32(2), total)
+            )
+            return own, total
+
+        return x.at[i].set(lax.fori_loop(0, 8, outer, (own, jnp.zeros(wg.size, jnp.float32)))[1])
+
+    report = xe.estimate(kernel, xe.NDRange(128, 32), device="h200")(np.zeros(128, np.float32))
+    assert {site.space for site in report.sites} == {"global"}

@@ -20,7 +20,8 @@ def report(seed, folder, profiled=False):
 def check_estimate(seed, folder):
     """No figure is wrong, and none is missing unless data decide how often a loop is repeated."""
     is_known = not any(loop.bound for loop in drawn_accesses.program(seed).loops)
-    differ = [c for c in report(seed, folder) if c.verdict == "wrong" or (is_known and c.verdict != "right")]
+    allowed = {"right", "doubtful", "otherwise"} if is_known else {"right", "doubtful", "otherwise", "unknown"}
+    differ = [c for c in report(seed, folder) if c.verdict not in allowed]
     assert not differ, (seed, *map(str, differ))
 
 
@@ -46,8 +47,14 @@ def test_estimates_that_were_wrong_are_right(seed, tmp_path):
     assert [str(c) for c in report(seed, tmp_path) if c.verdict == "wrong"] == []
 
 
-@pytest.mark.every(2)
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(300, 312))
 def test_a_profile_counts_what_a_brute_force_does(seed, tmp_path):
+    assert [str(c) for c in report(seed, tmp_path, profiled=True) if c.verdict == "wrong"] == []
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", [97227, 97299, 210050])
+def test_profiles_that_were_wrong_are_right(seed, tmp_path):
+    """Vectors that all load, atomics on a word for all, loops that constants end in those that data end."""
     assert [str(c) for c in report(seed, tmp_path, profiled=True) if c.verdict == "wrong"] == []

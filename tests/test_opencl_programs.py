@@ -4,6 +4,7 @@ import cagreeing
 import ccompiled
 import cmachine
 import cprograms
+import numpy as np
 import pytest
 
 import xeemu as xe
@@ -207,3 +208,11 @@ def test_what_is_only_read_does_not_come_back():
     )
     found = xe.launch(xe.load(text)["k"], cagreeing.RANGE)(*cagreeing.arguments(0))
     assert not isinstance(found, tuple)
+
+
+@pytest.mark.parametrize(
+    "loop", ["while (C);", "while (C) {}", "for (; C;);", "do {} while (C);", "for (;;) if (!(C)) break;"]
+)
+def test_a_loop_of_which_the_condition_does_all(loop):
+    source = "kernel void k(global int* m) { " + loop.replace("C", "atomic_add(m, 1) < 5") + " }"
+    np.testing.assert_array_equal(xe.launch(xe.load(source)["k"], xe.NDRange(1, 1))(np.zeros(1, np.int32)), [6])

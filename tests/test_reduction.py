@@ -91,7 +91,6 @@ def test_local_memory_has_a_pass_for_each_sub_group():
     assert (of_add.op, of_add.requests, of_add.passes) == ("atomic", 4 * GROUPS, 4 * GROUPS)
 
 
-@pytest.mark.thorough
 def test_the_run_counts_the_same_where_data_decide_who_takes_part():
     @xe.kernel
     def of_positive(wg, x, out):
@@ -103,3 +102,12 @@ def test_the_run_counts_the_same_where_data_decide_who_takes_part():
     out, report = xe.profile(of_positive, RANGE, device="h200")(x, np.zeros(4, np.uint32))
     assert out[0] == SIZE // 2
     assert (report.atomics.global_sectors, report.atomics.global_operations) == (2, 2)
+
+
+def test_a_word_that_the_counter_of_a_loop_tells_is_one_for_all():
+    """Also where data say how often it is repeated, so that a run counts."""
+    source = """kernel void k(global const int *n, global int *out) {
+        for (int k = 0; k < n[0]; k++) atomic_sub(&out[get_group_id(0) / (k + 1)], 1); }"""
+    given = np.full(1, 2, np.int32), np.zeros(GROUPS, np.int32)
+    (site,) = (s for s in xe.profile(xe.load(source)["k"], RANGE, device="h200")(*given)[1].sites if s.op == "atomic")
+    assert site.requests == site.lanes == 2 * GROUPS * SIZE // 32

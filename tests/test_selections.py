@@ -62,7 +62,6 @@ def test_fmin_is_one_instruction():
     assert arithmetic(report) == 1
 
 
-@pytest.mark.thorough
 def test_what_work_items_keep_that_have_left_a_loop_costs_nothing():
     """An iteration is a multiply-add; for 16 of them the counter is stepped and compared."""
     counts, y = np.arange(N, dtype=np.int32) // 32 * 100, np.ones(N, np.float32)
@@ -71,13 +70,15 @@ def test_what_work_items_keep_that_have_left_a_loop_costs_nothing():
     assert report.instructions["i32"] == pytest.approx(200 / 16, abs=10)  # of the one sub-group that goes through it
 
 
-def test_other_loops_have_a_counter_and_a_comparison_too():
+def test_loops_have_a_counter_and_a_comparison_where_they_are_not_unrolled():
     @xe.kernel(sub_group_size=32)
-    def loop(wg, x, y):
-        i = wg.global_id()
-        _, t = lax.while_loop(lambda c: c[0] < 100, lambda c: (c[0] + 1, c[1] * x[i] + 1), (jnp.int32(0), y[i]))
+    def loop(wg, x, y, *, computed):
+        i, end = wg.global_id(), 100 + wg.group_id() if computed else 100
+        _, t = lax.while_loop(lambda c: c[0] < end, lambda c: (c[0] + 1, c[1] * x[i] + 1), (jnp.int32(0), y[i]))
         return y.at[i].set(t)
 
-    report = xe.estimate(loop, xe.NDRange(N, N), device="h200")(X, X)
-    assert report.instructions["f32"] == 200
-    assert report.instructions["i32"] >= 400
+    x = jax.ShapeDtypeStruct((2 * N,), np.dtype(np.float32))
+    reports = [xe.estimate(loop, xe.NDRange(2 * N, N), device="h200")(x, x, computed=c) for c in (False, True)]
+    assert [report.instructions["f32"] for report in reports] == [400, 402]
+    assert reports[0].instructions["i32"] < 600
+    assert reports[1].instructions["i32"] >= 804

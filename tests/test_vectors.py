@@ -63,9 +63,9 @@ def gid(wg):
         # Alignment that shows only in the addresses.
         (lambda wg, table: 4 * lid(wg) + 1 + FOUR, (4, False)),
         (lambda wg, table: lid(wg) + FOUR, (4, False)),
+        (lambda wg, table: (4 * gid(wg) + FOUR) & 31, (4, True)),
+        (lambda wg, table: (4 * gid(wg)) ^ FOUR[None], (4, True)),
         # Whose elements show in their places alone.
-        (lambda wg, table: (4 * gid(wg) + FOUR) & 31, (4, False)),
-        (lambda wg, table: (4 * gid(wg)) ^ FOUR[None], (4, False)),
         (lambda wg, table: (4 * gid(wg) + FOUR) // 1, (4, False)),
         (lambda wg, table: (4 * gid(wg) + FOUR) % 18, (2, False)),
         # From data.
@@ -109,6 +109,34 @@ def test_vectors_whose_begin_shows_in_their_addresses_are_counted_alike_before_a
     names = ("requests", "lines", "sectors", "bytes_used", "lanes")
     assert [getattr(before, n) for n in names] == [getattr(after, n) for n in names]
     assert before.requests == 4 * 4
+
+
+@pytest.mark.parametrize(
+    ("index", "width"),
+    [
+        (lambda k, lid, gid: (8 * k + FOUR) ^ (lid >> 6), 4),
+        (lambda k, lid, gid: (8 * k + FOUR) ^ (4 * lid), 4),
+        (lambda k, lid, gid: (8 * k + FOUR) ^ (4 * jnp.int32([45, 8, 56, 27])[gid % 4] * 33), 4),
+        (lambda k, lid, gid: (8 * k + FOUR) | (16 * lid), 4),
+        (lambda k, lid, gid: (8 * k + FOUR + 64 * lid) & ~8, 4),
+        (lambda k, lid, gid: (8 * k + FOUR) & (lid | 3), 4),
+        (lambda k, lid, gid: (8 * k + FOUR) ^ (2 * lid), 2),
+        (lambda k, lid, gid: (k + FOUR) ^ (4 * lid), 1),
+        (lambda k, lid, gid: (8 * k + FOUR) & (lid | 1), 2),
+    ],
+)
+def test_bits_of_a_counter_leave_neighbours_side_by_side(index, width):
+    """In a loop that data end: what lies side by side is known, or each element is stored by itself."""
+
+    @xe.kernel(sub_group_size=16)
+    def kernel(wg, count, x):
+        lid, gid = wg.local_id()[:, None], wg.global_id()[:, None]
+        step = lambda k, x: x.at[index(k, lid, gid)].set(1.0)  # noqa: E731
+        return lax.fori_loop(0, count.load((0,)), step, x)
+
+    _, report = xe.profile(kernel, xe.NDRange(64, 64), device="max1550")(np.int32([2]), np.zeros(1 << 13, np.float32))
+    store = next(site for site in report.sites if site.op == "store")
+    assert store.requests == 2 * 4 * 4 // width
 
 
 # --- Words that all work-items load ---
@@ -206,7 +234,6 @@ def by_group(wg, table):
     return functools.reduce(lambda chosen, g: jnp.where(wg.group_id() == g, rows[g], chosen), range(1, 4), rows[0])
 
 
-@pytest.mark.every(2)
 @pytest.mark.parametrize("kernel", [cut_global, cut_local], ids=["global", "local"])
 @pytest.mark.parametrize(("place", "live"), CUT.values(), ids=CUT)
 def test_a_vector_of_which_some_elements_take_no_part_is_accessed_element_by_element(kernel, place, live):
@@ -380,3 +407,17 @@ def test_a_disjunction_of_bits_that_are_free_is_a_sum(written):
     assert vector(lambda wg, table: join(2 * table[wg.local_id()][:, None], FOUR[None]))[0] == (
         1 if written == "or" else 4
     )
+
+
+def test_a_run_counts_a_vector_that_all_work_items_load_once():
+    """Of a loop of which data say how often it is repeated, as an estimate does of one with as many iterations."""
+    source = """kernel void k(global const float *x, global const int *n, global float *y) {
+        float a = 0; for (int k = 0; k < END; k++) { float4 v = vload4(k, x); a += v.x + v.y + v.z + v.w; }
+        y[get_global_id(0)] = a; }"""
+    given = np.zeros(64, np.float32), np.full(1, 3, np.int32), np.zeros(64, np.float32)
+    sites = [
+        xe.profile(xe.load(source.replace("END", end))["k"], xe.NDRange(64, 32), device="max1550")(*given)[1].sites
+        for end in ("3", "n[0]")
+    ]
+    known, run = (next((s.requests, s.lanes, s.lines, s.sectors) for s in made if s.memory == "x") for made in sites)
+    assert known == run

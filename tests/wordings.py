@@ -6,7 +6,7 @@ import pathlib
 
 import numpy as np
 import opencl_wordings
-from accesses import Access, Barrier, Branch, Loop, Program, Statement, datum
+from accesses import LAST, Access, Barrier, Branch, Loop, Program, Statement, datum
 
 import xeemu as xe
 
@@ -85,6 +85,8 @@ def _access(access: Access, margin: str, every: str) -> list[str]:
 def _loop(loop: Loop, margin: str, every: str) -> list[str]:
     low, high, counter = loop.low.kernel, loop.high.kernel, loop.counter
     inner = margin + "    "
+    if loop.how == "until":
+        return _until(loop, margin, every)
     before = [] if loop.bound is None else _access(loop.bound, margin, every)
     if loop.how == "unrolled":
         return [f"{margin}for {counter} in range({low}, {high}):", *_rendered(loop.body, inner, every)]
@@ -101,6 +103,23 @@ def _loop(loop: Loop, margin: str, every: str) -> list[str]:
         *_rendered(loop.body, inner, every),
         f"{inner}return {following}, s",
         f"{margin}_, s = lax.while_loop(lambda c: c[0] < {high}, {name}, (jnp.int32({low}), s))",
+    ]
+
+
+def _until(loop: Loop, margin: str, every: str) -> list[str]:
+    assert loop.bound is not None
+    counter, inner = loop.counter, margin + "    "
+    unpacked = f"{inner}{counter}, s = c"
+    return [
+        f"{margin}def asked_{counter}(c):",
+        unpacked,
+        *_access(loop.bound, inner, every),
+        f"{inner}return {loop.bound.result} != {LAST}",
+        f"{margin}def body_{counter}(c):",
+        unpacked,
+        *_rendered(loop.body, inner, every),
+        f"{inner}return {counter} + 1, s",
+        f"{margin}_, s = lax.while_loop(asked_{counter}, body_{counter}, (jnp.int32({loop.low.kernel}), s))",
     ]
 
 

@@ -13,17 +13,16 @@ import numpy as np
 
 from xeemu.cost import (
     amounts,
-    first_iterations,
+    array_registers,
     instructions,
     liveness,
     load_batches,
     repeated_loads,
     requests,
     tallies,
-    unrolling,
-    vectors,
+    vector_elements,
 )
-from xeemu.cost.costs import FIGURES, Meter
+from xeemu.cost.costs import Meter
 from xeemu.cost.counter import Count, Counter, Issued, all_active, has_geometry
 from xeemu.cost.load_batches import LoadBatches
 from xeemu.cost.repeated_loads import RepeatedLoads
@@ -32,14 +31,12 @@ from xeemu.devices.device import Device
 from xeemu.knowledge.access_tree import AccessSite, AccessTree, Key, Node, Operation
 from xeemu.knowledge.analysis import Facts
 from xeemu.knowledge.budget import Budget
-from xeemu.knowledge.expressions import Axis, Expression
+from xeemu.knowledge.expressions import Expression
 from xeemu.knowledge.periodicity import Box
 from xeemu.language import source
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 from xeemu.language.source import Site
-
-_WORD_BYTES, _PAIR_BYTES = 4, 8
 
 
 class Share(NamedTuple):
@@ -67,6 +64,7 @@ class Census:
       repeated: these; what a run counts obeys it too.
       vectors: for each of them the vectors that it is made up of.
       counts: for each of them its count, or None where it has to be counted as the kernel runs.
+      together: the loads of elements of vectors that come with one before them, see `vector_elements.of_tree`.
       issued: of those without a count the requests and their lanes, where at least these are known.
       executions: for each call path how often its body is executed, by all groups; None where that depends on data.
       instructions: for each section of each call path (see `instructions.of_sections`) the instructions by class that
@@ -89,6 +87,7 @@ class Census:
     repeated: RepeatedLoads
     vectors: Mapping[Key, Vector]
     counts: Mapping[Key, Count | None]
+    together: Mapping[Key, np.ndarray]
     issued: Mapping[Key, "Issued | None"]
     executions: Mapping[Facts, int | None]
     instructions: Mapping[Key, Mapping[str, float]]
@@ -152,6 +151,11 @@ class Census:
         return self.operations[key][0].place
 
     @functools.cached_property
+    def doubtful(self) -> frozenset[AccessSite]:
+        """The places of which compilers may carry out another number of loads."""
+        return frozenset(self.place(key) for key in self.repeated.doubtful if key in self.operations)
+
+    @functools.cached_property
     def left(self) -> tuple[Key, ...]:
         """The accesses that have to be counted as the kernel runs."""
         return tuple(key for key, count in self.counts.items() if count is None and self.is_measured(key))
@@ -176,7 +180,7 @@ def take(tree: AccessTree, device: Device, blank: bool = False, compiled: Access
       blank: true to leave everything to be counted as the kernel runs.
       compiled: what a compiler sees of the program, which does not know its arguments; None if that is the same.
     """
-    in_registers = _in_registers(compiled or tree, device)
+    in_registers = array_registers.of_tree(compiled or tree, device)
     unused = liveness.unused_loads(tree)
     repeated = repeated_loads.of_tree(tree, unused)
     by_key = _by_key(tree, in_registers, unused, repeated)
@@ -190,13 +194,14 @@ def take(tree: AccessTree, device: Device, blank: bool = False, compiled: Access
     tallied, untallied = tallies.of_updates(counter, by_key, blank)
     made_up = {key: counter.vector(operations) for key, operations in by_key.items()}
     counts = {key: None if blank else counter.count(operations, made_up[key]) for key, operations in by_key.items()}
-    further = _with_others(tree.root, unused.union(repeated.never))
-    counts |= {key: _without_request(count, by_key[key][0], device) for key in further if (count := counts[key])}
+    together = vector_elements.of_tree(tree.root, unused.union(repeated.never), device)
+    together = {key: own for key, own in together.items() if key in by_key}
+    counts |= {key: vector_elements.without_request(count, together[key]) for key in together if (count := counts[key])}
     sections, side_by_side = instructions.of_sections(
         tree.root,
         tree.geometry,
         device,
-        unused | further,
+        unused.union(together),
         repeated.never,
         {operation.key for operation in tree.root.operations() if operation.place.memory in in_registers},
     )
@@ -205,6 +210,8 @@ def take(tree: AccessTree, device: Device, blank: bool = False, compiled: Access
         key: None if blank else all_active(counter.active(*part) for part in parts) for key, parts in divergent.items()
     }
     open_ = {key: operations for key, operations in by_key.items() if counts[key] is None}
+    issued = {key: None if blank else counter.issued(operations, made_up[key]) for key, operations in open_.items()}
+    issued |= {key: vector_elements.issued(known, together[key]) for key in together if (known := issued.get(key))}
     return Census(
         tree=tree,
         device=device,
@@ -213,7 +220,8 @@ def take(tree: AccessTree, device: Device, blank: bool = False, compiled: Access
         repeated=repeated,
         vectors=made_up,
         counts=counts,
-        issued={key: None if blank else counter.issued(operations, made_up[key]) for key, operations in open_.items()},
+        together=together,
+        issued=issued,
         executions=executions,
         instructions=sections,
         side_by_side=side_by_side,
@@ -231,60 +239,6 @@ def count_in(operation: Operation, boxes: Sequence[Box], taken: Census) -> Count
     """The count of an access in some of its executions; None if what they do is not known, or too many differ."""
     counter = Counter(taken.tree, taken.device, Budget())
     return counter.count([operation.within(boxes)], taken.vectors[operation.key])
-
-
-def _in_registers(tree: AccessTree, device: Device) -> frozenset[Allocation]:
-    private = [o for o in tree.root.operations() if o.place.memory.space == "private"]
-    computed = {o.place.memory for o in private if not _is_fixed(o, tree, device)}
-    return frozenset(o.place.memory for o in private) - computed
-
-
-def _is_fixed(operation: Operation, tree: AccessTree, device: Device) -> bool:
-    """True of an access at the same elements by all work-items, which are known where loops are written out.
-
-    What is volatile is in memory.
-    """
-    index, node = operation.linear_index, operation.node
-    counters = set[Axis]()
-    while node.parent is not None:
-        counters |= first_iterations.counters(node) if unrolling.is_written_out(node, device) else set()
-        node = node.parent
-    return (
-        not operation.access.volatile
-        and index.known
-        and index.axes <= counters
-        and vectors.is_shared(index, len(tree.geometry.local_range))
-    )
-
-
-def _with_others(root: Node, unused: frozenset[Key]) -> frozenset[Key]:
-    """The loads of elements of vectors that are made with one before them."""
-    found, loaded = set[Key](), set[tuple[Facts, Allocation]]()
-    for operation in root.operations():
-        vector = operation.key[0], operation.place.memory
-        if not operation.access.further:
-            loaded.discard(vector)
-        elif vector in loaded and operation.key not in unused:
-            found.add(operation.key)
-        if operation.key not in unused:
-            loaded.add(vector)
-    return frozenset(found)
-
-
-def _without_request(count: Count, operation: Operation, device: Device) -> Count:
-    """What an element of a vector costs that all work-items load, without the request, which is the first one's.
-
-    A pass of the L1 brings each lane a word. One of local memory brings two where lanes in pairs share it, and all of
-    a sub-group that loads them a lane each.
-    """
-    kept = {"lanes", "bytes_used", "l1_passes"}
-    itemsize = operation.place.memory.dtype.itemsize
-    together_bytes = _PAIR_BYTES if device.slm_wide_accesses == "lane_groups" else _WORD_BYTES
-    by_lanes = itemsize == _WORD_BYTES and device.shared_load_words is not None
-    if not by_lanes and operation.access.further * itemsize % together_bytes == 0:
-        kept |= {"passes", "ideal_passes"}
-    figures = [number if name in kept else 0 for name, number in zip(FIGURES, count.figures, strict=True)]
-    return Count(np.array(figures, count.figures.dtype), count.worst)
 
 
 def _by_key(

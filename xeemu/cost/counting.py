@@ -117,7 +117,7 @@ class Counting(Observer):
             event = self._first(key, event)
         observed = self._observed(key, event)
         if missing:
-            self._measure(self.ledger.places.index(observed.meter.operation.place), observed)
+            self._measure(key, observed)
         if untallied:
             self._tally(observed)
         if key in self.ledger.shown:
@@ -145,17 +145,19 @@ class Counting(Observer):
         meter = taken.meter(key, event.lanes.chosen)
         return Observed(event, meter, self.chunk)
 
-    def _measure(self, place: int, observed: Observed) -> None:
+    def _measure(self, key: Key, observed: Observed) -> None:
+        place = self.ledger.places.index(observed.meter.operation.place)
+        own = self.ledger.census.together.get(key, np.int64(1))
         if observed.by_form:
-            self._add("figures", place, observed.tabulated())
-        elif self.drawn is None and batch.is_small(observed):
+            self._add("figures", place, observed.tabulated() * own)
+        elif self.drawn is None and batch.is_small(observed) and not own.ndim:
             self._batch.add(place, observed)
             if self._batch.is_full:
                 self._measure_batch()
         elif self.drawn is None:
-            self._add("figures", place, observed.all_by_lanes())
+            self._add("figures", place, observed.all_by_lanes() * own)
         else:
-            figures = observed.by_lanes(self.drawn.groups)
+            figures = observed.by_lanes(self.drawn.groups) * own
             self._add("groups", place, jnp.where(self.drawn.present[:, None], figures, np.int64(0)))
 
     def _measure_batch(self) -> None:

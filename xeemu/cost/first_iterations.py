@@ -36,7 +36,7 @@ def _absent(root: Node) -> set[Facts]:
 
 def _always_begins(node: Node) -> bool:
     around, own = node.parent, counters(node)
-    if around is None or node.conditions != around.conditions or not (node.certain or node.counted):
+    if around is None or node.conditions != around.conditions or not (node.certain or node.counted or node.walked):
         return False
     first = [{axis: box[axis] for axis in box if axis not in own} for box in _first(node.boxes, own)]
     return first == list(around.boxes)

@@ -256,7 +256,7 @@ class _Count:
         total = sum(number for each in sections for name, number in each.items() if name != CHAIN)
         for step in node.steps:
             if isinstance(step, Node):
-                total += self._size(step) * unrolling.iterations(step)
+                total += self._size(step) * (1 if step.iterations is None else step.iterations)
             elif isinstance(step, Operation):
                 total += step.key not in self.unused and step.place.memory.space != "private"
         return total

@@ -20,4 +20,4 @@ def is_reduced(operation: Operation, device: Device) -> bool:
         return False
     dtype, index = operation.place.memory.dtype, operation.linear_index
     whole = bool(jnp.issubdtype(dtype, jnp.integer)) and dtype.itemsize == _BYTES
-    return operation.name in _OPERATIONS and whole and index.known and not index.shape
+    return operation.name in _OPERATIONS and whole and not index.shape

@@ -4,6 +4,7 @@ A compiler brings sums, differences and products with constants into one form (L
 which `4 * i + 1` and `(i << 2) | 1` are one number, and the distance of `x[i + 1]` from `x[i]` is known.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -41,14 +42,14 @@ class Component(NamedTuple):
     """A component of an index.
 
     Attributes:
-      base: the number of what a constant is added to.
-      constant: that constant.
-      length: how many numbers from it on may be those of the elements of a work-item.
+      base: the number of what a constant is added to, one for all private elements of a work-item.
+      constant: that constant, of the first of them.
+      step: how much greater it is for each further one.
     """
 
     base: int
     constant: int
-    length: int
+    step: int
 
 
 class Sums:
@@ -57,34 +58,44 @@ class Sums:
     Args:
       numbers: the values' numbers.
       depth: by number the loops around what makes a value another one in each iteration; those of sums are added.
+      rank: the axes of values along which work-items lie, before the private ones.
     """
 
-    def __init__(self, numbers: Numbers, depth: dict[int, int]) -> None:
-        self._numbers, self._depth = numbers, depth
+    def __init__(self, numbers: Numbers, depth: dict[int, int], rank: int) -> None:
+        self._numbers, self._depth, self._rank = numbers, depth, rank
         self._known: dict[int, Sum] = {}
         self._made_of: dict[int, Sum] = {}  # of what is broadcast or converted
-        self._counting: dict[int, int] = {}  # of what goes up by one along an axis, that axis's size
+        self._repeated: dict[int, int] = {}  # of what is broadcast to private elements, or work-items, what is
+        self._counting: dict[int, tuple[int, int]] = {}  # of what counts along the last axis, its size and first number
 
     def of(self, number: int) -> Sum:
         """What is added up to the value of a number."""
         return self._known.get(number, Sum(frozenset({(number, 1)}), 0))
 
-    def place(self, number: int, private: int) -> Component:
-        """A component of the index of so many elements of each work-item, as what its constant is added to.
+    def component(self, number: int, shape: tuple[int, ...], private: tuple[int, ...]) -> Component | None:
+        """A component of the index of an access, as what its constant is added to.
 
-        Of elements of which it is not known how far they are apart, places with other constants may be the same.
+        Args:
+          number: of the component.
+          shape: its shape.
+          private: that of the elements of a work-item which are accessed.
+
+        Returns:
+          the component; None if it is not known how far these elements are apart.
         """
-        terms, constant = self.of(number)
-        step = 0 if private == 1 else self._step(number, private)
-        apart = constant if step is None else constant % max(1, step)
-        base = self._noted(self._numbers.of(("terms", terms, apart)), terms)
-        return Component(base, constant, 1 if step is None else max(1, step * private))
-
-    def _step(self, number: int, private: int) -> int | None:
-        """How far so many elements of a work-item that follow each other are apart."""
-        terms = self._before(self.of(number)).terms
-        steps = [abs(factor) for each, factor in terms if self._counting.get(each) == private]
-        return steps[0] if len(steps) == 1 else None
+        total, constant, step = dict[int, int](), self.of(number).constant, 0
+        alike = math.prod(shape[self._rank :]) == 1
+        for each, factor in self.of(number).terms:
+            size, first = self._counting.get(each, (0, 0))
+            if not alike and private == (size,):
+                constant, step = constant + factor * first, step + factor
+            elif alike or each in self._repeated:
+                root = self._repeated.get(each, each)
+                total[root] = total.get(root, 0) + factor
+            else:
+                return None
+        terms = frozenset(total.items())
+        return Component(self._noted(self._numbers.of(("terms", terms)), terms), constant, step)
 
     def constant(self, value: Constant) -> int:
         """The number of a constant."""
@@ -96,8 +107,8 @@ class Sums:
             elements = value.array.reshape(-1)
             if (elements == elements[0]).all():
                 self._known[number] = Sum(frozenset(), int(elements[0]))
-            elif (np.diff(elements) == 1).all():
-                self._counting[number] = elements.size
+            elif (np.diff(elements) == 1).all() and value.shape[-1] == elements.size:
+                self._counting[number] = elements.size, int(elements[0])
         return number
 
     def result(self, op: Op, used: Sequence[int]) -> int | None:
@@ -106,13 +117,15 @@ class Sums:
             return None
         if op.name == "iota":
             (made,) = self._numbers.results(op, used)
-            self._counting[made] = op.attributes["shape"][op.attributes["dimension"]]
+            if op.attributes["dimension"] == len(op.attributes["shape"]) - 1:
+                self._counting[made] = op.attributes["shape"][-1], 0
             return made
-        if op.name == "convert_element_type":
+        is_narrower = op.name == "convert_element_type" and _is_narrower(op.results[0], op.operands[0])
+        if op.name == "convert_element_type" and not is_narrower:
             same = op.operands[0].dtype == op.results[0].dtype
             return used[0] if same else self._made(op, used[0], self.of(used[0]))
-        if op.name == "broadcast_in_dim":
-            found: Sum | None = self._broadcast(op, used[0])
+        if op.name == "broadcast_in_dim" or is_narrower:
+            found: Sum | None = self._of_each(op, used[0])
         else:
             found = self._summed(op.name, [self.of(number) for number in used])
         return None if found is None else self._number(_wrapped(found, op.results[0]), op.results[0])
@@ -138,6 +151,8 @@ class Sums:
         """What an operation makes of a number that is such a sum."""
         (made,) = self._numbers.results(op, [number])
         self._made_of[made] = of
+        if number in self._counting and op.results[0].shape[-1] == self._counting[number][0] and _keeps_last(op):
+            self._counting[made] = self._counting[number]
         return self._noted(made, [(number, 1)])
 
     def _number(self, found: Sum, result: Value) -> int:
@@ -153,9 +168,12 @@ class Sums:
         self._depth[number] = max((self._depth.get(each, 0) for each, _ in terms), default=0)
         return number
 
-    def _broadcast(self, op: Op, used: int) -> Sum:
+    def _of_each(self, op: Op, used: int) -> Sum:
+        """The sum of what an operation makes of each that is added up, as all sums are modulo the values of a type."""
         terms, constant = self.of(used)
         made = {each: self._made(op, each, Sum(frozenset({(each, 1)}), 0)) for each, _ in terms}
+        if op.name == "broadcast_in_dim" and _keeps_first(op, self._rank):
+            self._repeated |= {new: self._repeated.get(each, each) for each, new in made.items()}
         return Sum(frozenset((made[each], factor) for each, factor in terms), constant)
 
     def _summed(self, name: str, operands: Sequence[Sum]) -> Sum | None:
@@ -178,6 +196,26 @@ class Sums:
 def _is_integer(value: Value) -> bool:
     """True of integers; keys of random numbers have no dtype of NumPy's."""
     return isinstance(value.dtype, np.dtype) and value.dtype.kind in "iu"
+
+
+def _is_narrower(result: Value, operand: Value) -> bool:
+    """True if an integer holds the low bits of another one alone."""
+    return _is_integer(operand) and np.dtype(result.dtype).itemsize < np.dtype(operand.dtype).itemsize
+
+
+def _keeps_first(op: Op, rank: int) -> bool:
+    """True if a broadcast repeats what is one for all private elements: a single one, or along axes after its
+    operand's."""
+    shape, axes = op.operands[0].shape, tuple(op.attributes["broadcast_dimensions"])
+    return math.prod(shape) == 1 or (axes == tuple(range(len(shape))) and math.prod(shape[rank:]) == 1)
+
+
+def _keeps_last(op: Op) -> bool:
+    """True if a conversion or broadcast has its operand's last axis as its last one, and the operand's numbers."""
+    if op.name == "broadcast_in_dim":
+        axes = op.attributes["broadcast_dimensions"]
+        return bool(axes) and axes[-1] == len(op.results[0].shape) - 1
+    return np.dtype(op.results[0].dtype).itemsize >= np.dtype(op.operands[0].dtype).itemsize
 
 
 def _added(a: Sum, b: Sum, sign: int) -> Sum:

@@ -219,6 +219,7 @@ def _site(place: AccessSite, counts: Counts, ledger: Ledger, kernel: Kernel) -> 
         bytes_moved=None if local or sectors is None or sector is None else sectors * sector,
         l1_passes=known["l1_passes"] if tagged else None,
         closed_form=closed_form,
+        doubtful=place in taken.doubtful,
         errors=_site_errors(counts.errors[place], local, sector),
         bank_map=_bank_map(place, counts, taken),
     )
@@ -246,7 +247,7 @@ def _mark(sites: Iterable[SiteReport], *figures: int | None) -> str:
     """How figures of some sites are known."""
     if None in figures:
         return "?"
-    return "~" if any(site.errors is not None for site in sites) else "="
+    return "~" if any(site.errors is not None or site.doubtful for site in sites) else "="
 
 
 def _slm_mark(local: Sequence[SiteReport], slm: LocalTotals, device: Device) -> str:

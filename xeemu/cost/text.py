@@ -261,12 +261,14 @@ def _efficiency(counts: SiteReport | GlobalTotals) -> str:
 
 
 def _footnote(report: "Report", sites: list[SiteReport]) -> list[str]:
-    labels = {_how(site) for site in sites}
+    labels = {_how(site) for site in sites if not site.doubtful}
     lines = []
     if any(site.most is not None for site in sites):
         lines.append("     < at most, whatever the data are; the others follow from the source")
     elif "*" in labels:
         lines.append("     * counted as the kernel ran; the others follow from the source")
+    if any(site.doubtful for site in sites):
+        lines.append("     ~ what compilers leave of it; some may leave out more or fewer loads")
     if "~" in labels:
         lines.append(f"     ~ estimated from {report.sampled_groups} of {report.groups} work-groups, drawn at random")
     return lines
@@ -349,6 +351,8 @@ def _label(site: SiteReport) -> str:
 
 def _how(site: SiteReport) -> str:
     """A sign for how the counts of a site are known."""
+    if site.doubtful:
+        return "~"
     if site.closed_form or site.most is not None:
         return " "
     return "*" if site.errors is None else "~"

@@ -1,10 +1,11 @@
 """Unrolling: of which loops compilers carry out several iterations side by side, and of how many.
 
-They do so with loops without barriers whose number of iterations is known as they begin: counted ones, and those that
-each work-item leaves when a counter has reached a number of its own. What all of them go through in a `while_loop` is
-taken to be left as it is. Intel's unrolls those alone whose number
-of iterations stands in the source, and these as a whole where they are short (IGC, GenTTI `getUnrollingPreferences`);
-that of others is taken to come with the arguments, so that each iteration waits for its own loads.
+They do so with loops without barriers whose number of iterations is known as they begin, however they are written:
+those that constants or arguments end, and those that each work-item leaves when a counter has reached a number of its
+own. Loops that all of them go through up to a number that is computed are taken to be left as they are. Intel's unrolls
+those alone whose number of iterations stands in the source, and these as a whole where they are short (IGC, GenTTI
+`getUnrollingPreferences`); that of others is taken to come with the arguments, so that each iteration waits for its own
+loads.
 """
 
 from collections.abc import Sequence, Set
@@ -34,17 +35,19 @@ _REGULAR = ("add", "sub", "mul", "broadcast_in_dim", "convert_element_type", "re
 
 def may_be(loop: Node, device: Device) -> bool:
     """True if a loop, by its body, is unrolled if it has no barrier."""
-    if loop.kind != "iteration":
-        return False
     if device.longest_unrolled_loop is None:
         return loop.counted or _is_stepped(loop)
-    return loop.counted and iterations(loop) <= device.longest_unrolled_loop
+    return loop.iterations is not None and loop.iterations <= device.longest_unrolled_loop
 
 
 def is_written_out(loop: Node, device: Device) -> bool:
-    """True of a loop, by its body, of which compilers make straight code, so that its counters are constants."""
+    """True of a loop, by its body, of which compilers make straight code, so that its counters are constants.
+
+    The tree is one to which no arguments are known.
+    """
     most = WRITTEN_OUT if device.longest_unrolled_loop is None else device.longest_unrolled_loop
-    return loop.counted and iterations(loop) <= most
+    iterations = loop.walked if loop.iterations is None else loop.iterations
+    return iterations is not None and iterations <= most
 
 
 def side_by_side(instructions: float, device: Device) -> int:
@@ -156,9 +159,3 @@ def _regular(body: Region) -> Set[Value]:
         if op.name in _REGULAR and all(isinstance(v, Constant) or v in regular for v in op.operands):
             regular |= {*op.results}
     return regular
-
-
-def iterations(node: Node) -> int:
-    """How many iterations a counted loop has, by its body; of another node 1."""
-    scan = loop_of(node)
-    return scan.length if isinstance(scan, control.Scan) else 1

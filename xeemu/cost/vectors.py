@@ -8,7 +8,9 @@ import numpy as np
 
 from xeemu.cost.requests import WIDEST_BYTES
 from xeemu.knowledge import expressions
-from xeemu.knowledge.expressions import AXIS, CONSTANT, Expression
+from xeemu.knowledge.expressions import AXIS, CONSTANT, TABLE, Expression
+
+_BITWISE = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
 
 
 class Vector(NamedTuple):
@@ -66,10 +68,7 @@ def of_access(index: Expression, shape: tuple[int, ...], rank: int, most: int) -
     if any(axis >= rank for axis in split.axes):
         return Vector(1, True)
     known = np.broadcast_to(split.known, shape).reshape(-1, private)
-    offsets = known - known[:, :1]
-    if (offsets != offsets[:1]).any():
-        return Vector(1, True)
-    width = side_by_side(offsets[:1], most)
+    width = side_by_side(known, most)
     starts = np.gcd.reduce(np.abs(known[:, ::width]), axis=None, initial=split.multiple)
     return Vector(width, bool(starts % width == 0))
 
@@ -123,10 +122,11 @@ def _expression(e: Expression, operands: list[_Split]) -> _Split:
         return _product(e, *operands)
     if e.op in expressions.MOVES:
         return _moved(e, operands[0])
-    if e.op == "or" and (added := _filled(e, *operands)) is not None:
-        return added
-    multiple = _left_by_mask(*operands) if e.op == "and" else 1
-    return _Split(np.zeros(e.shape, np.int64), _axes(e, operands), multiple)
+    if e.op in _BITWISE:
+        return _by_bits(e, *operands)
+    if e.op == TABLE:
+        operands = operands[1:]  # elements of one array
+    return _Split(np.zeros(e.shape, np.int64), _axes(e, operands), 1)
 
 
 def _axes(e: Expression, operands: Sequence[_Split]) -> frozenset[int]:
@@ -162,19 +162,16 @@ def _moved(e: Expression, a: _Split) -> _Split:
     return _Split(a.known.reshape(-1)[places], frozenset(axes), a.multiple)
 
 
-def _filled(e: Expression, a: _Split, b: _Split) -> _Split | None:
-    """A disjunction that is a sum, as one operand has the bits alone that are 0 in the other."""
-    if a.multiple == 0:
-        a, b = b, a
-    free = _lowest_bit(a.divisor)
-    if b.multiple or not b.known.size or not (b.known.min() >= 0 and b.known.max() < free):
-        return None
-    return _Split(np.broadcast_to(a.known + b.known, e.shape), a.axes, a.multiple)
-
-
-def _left_by_mask(a: _Split, b: _Split) -> int:
-    """What a conjunction is a multiple of: the greater of the powers of two that its operands are multiples of."""
-    return max(_lowest_bit(a.divisor), _lowest_bit(b.divisor))
+def _by_bits(e: Expression, a: _Split, b: _Split) -> _Split:
+    """The low bits, which are 0 in both rests, are those of the known parts; the rest is what becomes of the others."""
+    free = _lowest_bit(math.gcd(a.multiple, b.multiple))
+    a_low, b_low = a.known & (free - 1), b.known & (free - 1)
+    highs = [_Split(a.known - a_low, a.axes, a.multiple), _Split(b.known - b_low, b.axes, b.multiple)]
+    multiples = [high.divisor for high in highs]
+    multiple = max(map(_lowest_bit, multiples)) if e.op == "and" else math.gcd(*multiples)
+    is_zero = multiple == 0 or (e.op == "and" and 0 in multiples)
+    known = np.broadcast_to(_BITWISE[e.op](a_low, b_low), e.shape)
+    return _Split(known, frozenset() if is_zero else _axes(e, highs), 0 if is_zero else multiple)
 
 
 def _lowest_bit(number: int) -> int:

@@ -110,11 +110,12 @@ class Array:
 
 @dataclasses.dataclass(frozen=True)
 class Field:
-    """A member of a record, at `offset` bytes from its beginning."""
+    """A member of a record, at `offset` bytes from its beginning; a volatile one is accessed each time."""
 
     name: str
     type: "Type"
     offset: int
+    volatile: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -205,6 +206,16 @@ def scalars(of: Type) -> list[tuple[int, Scalar]]:
         case Record(fields=fields):
             return [(f.offset + o, s) for f in fields for o, s in scalars(f.type)]
     return []
+
+
+def holds_volatile(of: "Type") -> bool:
+    """True if a value of a type has a volatile part."""
+    match of:
+        case Array(element=inner):
+            return holds_volatile(inner)
+        case Record(fields=fields):
+            return any(f.volatile or holds_volatile(f.type) for f in fields)
+    return False
 
 
 def holds_pointer(of: Type) -> bool:

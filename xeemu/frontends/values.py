@@ -32,12 +32,14 @@ class Number:
       data: its value: of the type's dtype, int32, or bool (see above).
       interval: of an integer over the launch; of a known one the number itself.
       unset: of a part of a record that was copied, where it had no value; None for nowhere.
+      given: True if an argument of the launch tells it, though it may be known before the kernel runs.
     """
 
     type: Scalar
     data: Data
     interval: Interval | None = None
     unset: Data | None = None
+    given: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.data, np.generic) and not self.type.is_float:

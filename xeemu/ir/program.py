@@ -69,6 +69,7 @@ class Op:
       traceback: where it was traced, which `language.source` reads; None if that is not known.
       merges: true if it only says which work-items have got what, as lanes do that are not active.
       has_effects: true if it does more than give its results, by JAX.
+      given: true if it hangs on an argument of the launch that is a constant here alone, see `language.given`.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Op:
     traceback: Any = dataclasses.field(default=None, repr=False)
     merges: bool = False
     has_effects: bool = False
+    given: bool = False
 
     @functools.cached_property
     def seen(self) -> tuple[Value, ...]:

@@ -16,7 +16,7 @@ import numpy as np
 from xeemu.ir import ops
 from xeemu.ir.program import Op, Region
 from xeemu.ir.table import AccessKind, Traits
-from xeemu.knowledge import expressions
+from xeemu.knowledge import expressions, induction
 from xeemu.knowledge.analysis import Facts
 from xeemu.knowledge.expressions import Axis, Expression
 from xeemu.knowledge.periodicity import Box
@@ -153,7 +153,6 @@ class Node:
       certain: true if boxes and conditions tell the executions exactly.
       parent: the node around it.
       number: of the operation in the parent's body that it comes from.
-      counted: of an iteration, true if it is of a loop with a constant number of iterations.
       steps: what it does, in order.
       regions: by the number of an operation from which on not all work-items need be active, the mask of those that
         are.
@@ -166,7 +165,6 @@ class Node:
     certain: bool
     parent: "Node | None" = None
     number: int | None = None
-    counted: bool = False
     steps: list["Operation | Meeting | Node"] = dataclasses.field(default_factory=list)
     regions: dict[int, Expression] = dataclasses.field(default_factory=dict)
 
@@ -174,6 +172,32 @@ class Node:
     def body(self) -> Region:
         """Its operations."""
         return self.facts.body
+
+    @functools.cached_property
+    def iterations(self) -> int | None:
+        """Of a loop's body how many iterations the loop has each time, where constants of the program tell.
+
+        That is what a compiler knows, to which an argument is no constant. None if it is not known, and of others.
+        """
+        if self.kind != "iteration" or self.parent is None or self.number is None:
+            return None
+        return induction.iterations(self.parent.facts, self.number)
+
+    @property
+    def counted(self) -> bool:
+        """True of an iteration of a loop that has as many in each execution of the node around it."""
+        if self.kind != "iteration" or self.parent is None or self.number is None:
+            return False
+        return self.parent.body.ops[self.number].name == "scan" or self.iterations is not None
+
+    @property
+    def walked(self) -> int | None:
+        """Of a loop that was walked iteration by iteration how many there are, if so many are carried out each time."""
+        assert self.parent is not None
+        steps = [step for step in self.parent.steps if isinstance(step, Node) and step.number == self.number]
+        same = all(step.boxes == self.parent.boxes and step.conditions == self.parent.conditions for step in steps)
+        iterations = sum(step.kind == "iteration" for step in steps)
+        return iterations if same and iterations < len(steps) - iterations else None
 
     def region(self, number: int) -> tuple[Key, Expression] | None:
         """The region that an operation stands in, by its key, and its mask; None if all work-items are active there."""

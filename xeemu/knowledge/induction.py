@@ -52,6 +52,26 @@ def counter(loop: control.While) -> tuple[int, Value] | None:
     return (k, bound) if isinstance(bound, Constant) or keeps(loop, bound) else None
 
 
+def iterations(around: Facts, number: int) -> int | None:
+    """How many iterations a loop has each time that it is carried out; None if no constants of the program tell.
+
+    Args:
+      around: the analysis of the body that it stands in, to which arguments are not known.
+      number: of its operation there.
+    """
+    op = around.body.ops[number]
+    structure = None if op.given else control.of(op)
+    if isinstance(structure, control.Scan):
+        return structure.length
+    if not isinstance(structure, control.While) or (found := counter(structure)) is None:
+        return None
+    k, bound = found
+    given = dict(zip(structure.predicate.taken, control.given(op, op.used, 0), strict=True))
+    first = around.value(op.operands[k]).only
+    end = around.value(bound if isinstance(bound, Constant) else given[bound]).only
+    return None if first is None or end is None else max(0, end - first)
+
+
 def increment(body: Region, var: Value, result: Value) -> int | None:
     """The constant that `body` adds to `var` to make `result`."""
     op = body.made.get(result)

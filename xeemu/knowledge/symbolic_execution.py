@@ -172,11 +172,11 @@ class _Execution:
 
         if self._is_iterated(loop, scan, given):
             for k in range(scan.length):
-                inner = self._inside(node, loop.number, "iteration", counted=True)
+                inner = self._inside(node, loop.number, "iteration")
                 carries = self.body(inner, given(carries, expressions.constant(k, np.int64)))[: scan.carries]
             return [*carries, *stacked]
         counter, boxes = _counted(node, scan.length)
-        inner = self._inside(node, loop.number, "iteration", boxes=boxes, counted=True)
+        inner = self._inside(node, loop.number, "iteration", boxes=boxes)
         self.body(inner, given(loop.after(counter), counter))
         end = loop.after(expressions.constant(scan.length, np.int64))
         return [*symbolic.known_after(node.facts, loop.op, end), *stacked]
@@ -230,11 +230,10 @@ class _Execution:
     def _repeated(self, loop: "_Loop", trips: Expression, most: int) -> Sequence[Item]:
         """The nodes of a loop with a known number of iterations; its predicate is tested once more."""
         for (k, kind), count, comparison in zip(_OF_WHILE, (most + 1, most), ("le", "lt"), strict=True):
-            if count:
-                counter, boxes = _counted(loop.node, count)
-                executed = _narrowed(loop.node, boxes, expressions.compare(comparison, counter, trips))
-                inner = self._inside(loop.node, loop.number, kind, k, **executed)
-                self.body(inner, [*loop.seen[k], *loop.after(counter)])
+            counter, boxes = _counted(loop.node, max(count, 1))
+            executed = _narrowed(loop.node, boxes, expressions.compare(comparison, counter, trips))
+            inner = self._inside(loop.node, loop.number, kind, k, **executed)
+            self.body(inner, [*loop.seen[k], *loop.after(counter)])
         return loop.after(trips)
 
     def _tested(self, loop: "_Loop", structure: control.While) -> Sequence[Item] | None:
@@ -250,6 +249,8 @@ class _Execution:
             left.append((goes_on, carries))
             executed = _narrowed(test, test.boxes, goes_on)
             if not executed["boxes"]:
+                if len(left) == 1:  # each operation has a node, if nobody comes to it
+                    self.body(self._inside(node, loop.number, "iteration", 1, **executed), [*loop.seen[1], *carries])
                 return self._left(loop.facts, structure, left)
             inner = self._inside(node, loop.number, "iteration", 1, **executed)
             carries = self.body(inner, [*loop.seen[1], *carries])

@@ -17,7 +17,7 @@ from jax.extend import core as jex_core
 from xeemu.ir import ops, table
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.ir.table import Kind
-from xeemu.language import divergence
+from xeemu.language import divergence, given
 
 Found: TypeAlias = dict[Any, Value]
 """The values of the variables of a jaxpr."""
@@ -86,16 +86,16 @@ class _Importer:
 
     def _op(self, eqn: jex_core.JaxprEqn, found: Found) -> Op:
         name, results = eqn.primitive.name, tuple(map(_value, eqn.outvars))
-        given = tuple(_operand(a, found) for a in eqn.invars)
-        operands, attributes, regions = self._structure(name, eqn.params, given)
+        taken = tuple(_operand(a, found) for a in eqn.invars)
+        operands, attributes, regions = self._structure(name, eqn.params, taken)
         found |= dict(zip(eqn.outvars, results, strict=True))
         apply = _applying(eqn.primitive, eqn.params)
         if name in _STRUCTURED and apply is not None:
             seen = dict.fromkeys(value for region in regions for value in region.seen)
-            apply = _of_used(apply, given, (*seen, *operands))
-        merges = divergence.is_merge(eqn.source_info.name_stack)
-        traceback, has_effects = eqn.source_info.traceback, bool(eqn.effects)
-        return Op(name, operands, results, attributes, regions, apply, traceback, merges, has_effects)
+            apply = _of_used(apply, taken, (*seen, *operands))
+        names, traceback = eqn.source_info.name_stack, eqn.source_info.traceback
+        merges, is_given, has_effects = divergence.is_merge(names), given.is_given(names), bool(eqn.effects)
+        return Op(name, operands, results, attributes, regions, apply, traceback, merges, has_effects, is_given)
 
     def _structure(
         self, name: str, params: dict[str, Any], operands: _Values

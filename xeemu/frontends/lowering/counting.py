@@ -73,6 +73,11 @@ class Counter:
     same: bool
     wraps: bool = False
 
+    @property
+    def given(self) -> bool:
+        """True if an argument tells how many iterations there are."""
+        return self.first.given or self.bound.given
+
 
 def counter(walk: Walk, node: Loop) -> Counter | None:
     """The counter of a loop, or None if it has none."""
@@ -261,9 +266,8 @@ def _signed(n: Number, wide: Scalar) -> Number:
 
 def last(found: Counter, of: Counter | Companion) -> Number:
     """The value of a counter, or of a companion of it, after the counter's loop."""
-    if found.same and found.most is not None:
-        return _after(of, values.constant(found.most, types.INT))
-    return _after(of, trips(found))
+    iterations = values.constant(found.most, types.INT) if found.same and found.most is not None else trips(found)
+    return dataclasses.replace(_after(of, iterations), given=found.given)
 
 
 # ---- counters that are known throughout ----
@@ -316,7 +320,7 @@ def _simulated(walk: Walk, node: Loop, own: list[Expression], key: Key, most: in
             test, value = walk.evaluate(node.condition), walk.read(key)
             if not isinstance(test, Number) or not isinstance(value, Number) or not (test.known and value.known):
                 return None
-            found.append(value)
+            found.append(dataclasses.replace(value, given=value.given or test.given))
             if not test.data:
                 return found
             for part in own:

@@ -1,13 +1,20 @@
 """Headers: what the header of a loop says: which variable is compared with what, and by how much variables go on."""
 
+import dataclasses
+import functools
+
 from xeemu.frontends import intervals
 from xeemu.frontends.lowering import effects
 from xeemu.frontends.lowering.walk import Walk
 from xeemu.frontends.tree import (
     Assignment,
     Binary,
+    Block,
     Call,
     Cast,
+    Continue,
+    Declaration,
+    Evaluate,
     Expression,
     Loop,
     Name,
@@ -20,6 +27,33 @@ from xeemu.frontends.types import Scalar
 from xeemu.frontends.values import Number
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}
+
+
+@functools.lru_cache(maxsize=4096)
+def completed(node: Loop) -> Loop:
+    """A loop without a step in its header as one with it, where its body ends with a step of what its condition asks.
+
+    Not where an iteration may go on to the next one before that.
+    """
+    if node.step is not None or node.condition is None or node.after or _continues(node.body):
+        return node
+    statements = node.body.statements if isinstance(node.body, Block) else (node.body,)
+    if not statements:
+        return node
+    *others, last = statements
+    asked = {n.variable for n in effects.nodes(node.condition) if isinstance(n, Name)}
+    if not isinstance(last, Evaluate) or not isinstance(last.expression, Step | Assignment):
+        return node
+    inner = {v for n in effects.nodes(node.body) if isinstance(n, Declaration) for v in n.variables}
+    used = {n.variable for n in effects.nodes(last) if isinstance(n, Name)}
+    if used & inner or not effects.of(last).assigned & asked:
+        return node
+    return dataclasses.replace(node, step=last.expression, body=Block(node.body.place, tuple(others)))
+
+
+def _continues(node: object) -> bool:
+    """True if somebody may go on to the next iteration of a loop from within a part of its body."""
+    return isinstance(node, Continue) or (not isinstance(node, Loop) and any(map(_continues, effects.children(node))))
 
 
 def comparison(node: Expression) -> tuple[Variable, str, Expression] | None:

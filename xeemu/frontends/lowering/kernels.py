@@ -174,7 +174,7 @@ def _value(of: types.Type, given: Any) -> Value:
 
 def _number(of: Scalar, given: Data | Any) -> values.Number:
     if isinstance(given, np.generic | bool | int | float):
-        return values.constant(given, of)
+        return dataclasses.replace(values.constant(given, of), given=True)
     data = values.cast(given, of.dtype)
     return values.held(of, data)
 
@@ -198,7 +198,7 @@ def _in_memory(variable: Variable) -> bool:
         # A pointer in local memory is one for the whole group, and as such a variable.
         return not isinstance(variable.type, types.Pointer)
     # Pointers are not stored in memories; an array of them, or a record with some, is in registers.
-    held = variable.volatile or _has_array(variable.type)
+    held = variable.volatile or types.holds_volatile(variable.type) or _has_array(variable.type)
     return variable.space == "private" and held and not types.holds_pointer(variable.type)
 
 

@@ -29,10 +29,10 @@ from xeemu.frontends.tree import (
     Variable,
 )
 from xeemu.frontends.values import Data, Number
-from xeemu.language import divergence
+from xeemu.language import divergence, given
 
 _FEW = 4
-"""A loop of so many iterations is written out, if it holds no other loop."""
+"""A loop of so many iterations is written out, if it holds no other loop, and no argument tells how many."""
 _LARGE = 1 << 15
 """Parts of all the iterations of a loop that is written out because a pragma asks for it."""
 _MANY = 64
@@ -50,6 +50,7 @@ its GenTTI.cpp, of OpenCL's `GetLoopUnrollThreshold`); two parts are taken to be
 
 def execute(walk: Walk, node: Loop) -> None:
     """Carries out a loop, for those who are active."""
+    node = headers.completed(node)
     # What the header assigns is the loop's own until its end, as if it were declared there: who is not active keeps
     # what it had, and a counter that is known stays known.
     own = [walk.key(v) for v in sorted(_begun(node), key=lambda v: v.name) if walk.key(v) in walk.bindings]
@@ -113,7 +114,7 @@ def _is_written_out(walk: Walk, node: Loop, sequence: counting.Sequence) -> bool
     if node.unroll == 1:
         return False
     small = not any(isinstance(n, Loop) for n in effects.nodes(node.body))
-    if sequence.count <= 1 or (sequence.count <= _FEW and small):
+    if sequence.count <= 1 or (sequence.count <= _FEW and small and not sequence.last.given):
         return True
     parts = sequence.count * _size(node.body)
     if sequence.count <= _MANY and node.unroll is not None:
@@ -209,7 +210,8 @@ def _counted(walk: Walk, node: Loop, counter: Counter) -> None:
         walk.bindings.update(before)
 
     changed = functools.reduce(operator.or_, map(effects.of, others), effects.of(node.body))
-    carrying.carried(walk, node, changed, once, lambda run, init: lax.fori_loop(np.int32(0), trips, run, init))
+    with given.scope(counter.given):
+        carrying.carried(walk, node, changed, once, lambda run, init: lax.fori_loop(np.int32(0), trips, run, init))
     for one in stepped:
         if not (isinstance(node.first, Declaration) and one.key[1] in node.first.variables):
             walk.assign(one.key, counting.last(counter, one))

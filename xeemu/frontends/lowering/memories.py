@@ -1,5 +1,6 @@
 """Memories: loads and stores of C's values through pointers, in memories that hold one kind of number each."""
 
+import contextlib
 import dataclasses
 import math
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from xeemu.frontends.lowering.walk import Layout, Walk
 from xeemu.frontends.tree import Variable
 from xeemu.frontends.types import Scalar, Type
 from xeemu.frontends.values import Data, Number, Pointing, Value
+from xeemu.language import given
 from xeemu.language.interface import Retrace
 from xeemu.language.memory import poison
 
@@ -100,7 +102,8 @@ def moved(walk: Walk, pointer: Pointing, by: Number, size_bytes: int) -> Pointin
     step = units(walk, pointer.memory, size_bytes)
     wide = types.LONG if by.type.size == 8 else types.INT if by.type.is_signed or by.type.size < 4 else types.UINT
     distance = _product(by, step, wide)
-    return Pointing(pointer.type, pointer.memory, _sum(pointer.offset, distance))
+    total = dataclasses.replace(_sum(pointer.offset, distance), given=pointer.offset.given or by.given)
+    return Pointing(pointer.type, pointer.memory, total)
 
 
 def _product(by: Number, step: int, wide: Scalar) -> Number:
@@ -128,6 +131,13 @@ def further(walk: Walk, pointer: Pointing, size_bytes: int, to: Type) -> Pointin
     of = dataclasses.replace(pointer.type, pointee=to)
     step = units(walk, pointer.memory, size_bytes)
     return Pointing(of, pointer.memory, _sum(pointer.offset, values.constant(step, pointer.offset.type)))
+
+
+def field(walk: Walk, pointer: Pointing, of: types.Field) -> Pointing:
+    """A pointer to a field of a record; each access to a volatile one is carried out."""
+    part = further(walk, pointer, of.offset, of.type)
+    volatile = pointer.type.volatile or of.volatile
+    return dataclasses.replace(part, type=dataclasses.replace(part.type, volatile=volatile))
 
 
 def _pointer_in(walk: Walk, pointer: Pointing, what: str) -> Exception:
@@ -205,13 +215,18 @@ def _raw(walk: Walk, pointer: Pointing, count: int) -> list[jax.Array]:
     """`count` elements that follow each other."""
     memory, index, volatile = walk.memories[pointer.memory], values.index(pointer.offset), pointer.type.volatile
     if count == 1:
-        with walk.scope():
+        with walk.scope(), _told(walk, pointer):
             return [memory._load(index, volatile=volatile)]
     if not index.ndim and walk.where is None and memory.space != "private":
         return memory._load_vector(jnp.asarray(index), count, volatile)
-    with walk.scope():
+    with walk.scope(), _told(walk, pointer):
         found = memory._load(values.consecutive(index, count, walk.shape), volatile=volatile)
     return [found[..., k] for k in range(count)]
+
+
+def _told(walk: Walk, pointer: Pointing) -> contextlib.AbstractContextManager[Any]:
+    """A context: where of a private array an argument tells the place of an access, that is noted with it."""
+    return given.scope(pointer.offset.given and walk.layouts[pointer.memory].space == "private")
 
 
 def store(walk: Walk, pointer: Pointing, value: Value, of: Type) -> None:
@@ -297,7 +312,7 @@ def _parts(n: Number, held: Scalar) -> list[Data]:
 
 def _write(walk: Walk, pointer: Pointing, data: Sequence[Data]) -> None:
     memory, index, volatile = walk.memories[pointer.memory], values.index(pointer.offset), pointer.type.volatile
-    with walk.scope():
+    with walk.scope(), _told(walk, pointer):
         if len(data) == 1:
             walk.memories[pointer.memory] = memory._store(index, data[0], volatile=volatile)
             partial_records.note(walk, pointer.memory, index, True)

@@ -239,14 +239,14 @@ def _further(walk: Walk, pointer: Address, at: Number, by: Number, size_bytes: i
         raise walk.refuse("an array in registers is accessed as another type than its own; copy it to a variable first")
     total = arithmetic.binary("+", values.converted(at, types.INT), values.converted(by, types.INT), types.INT)
     assert isinstance(total, Number)
-    return total
+    return dataclasses.replace(total, given=at.given or by.given)
 
 
 def _check_known(walk: Walk, pointer: Address, outer: tuple[Any, ...], at: Number) -> None:
-    """Has an array of numbers held in a memory if an element of it is not known, or lies outside."""
+    """Has an array of numbers held in a memory if an element of it is not known to compilers, or lies outside."""
     if registers.is_promoted(walk, pointer.variable):
         whole = parts.picked(walk.read(pointer.variable), outer)
-        if not at.known or not isinstance(whole, Elements) or not 0 <= at.python < len(whole.items):
+        if not at.known or at.given or not isinstance(whole, Elements) or not 0 <= at.python < len(whole.items):
             raise registers.give_up(pointer.variable)
 
 
@@ -281,7 +281,7 @@ def _field(walk: Walk, whole: Spot, node: Member, record: Type) -> Spot:
         raise walk.refuse(reason)
     match whole:
         case Cell(pointer):
-            return Cell(memories.further(walk, pointer, field.offset, field.type))
+            return Cell(memories.field(walk, pointer, field))
         case Slot(key, path):
             return Slot(key, (*path, field.name))
         case Temporary(value):

@@ -69,7 +69,7 @@ def _is_object(variable: Variable) -> bool:
     of = variable.type
     if not isinstance(of, types.Record) or variable.space != "private" or variable.volatile or types.holds_pointer(of):
         return False
-    return len(types.scalars(of)) <= _MOST_IN_RECORDS and not _has_union(of)
+    return not types.holds_volatile(of) and len(types.scalars(of)) <= _MOST_IN_RECORDS and not _has_union(of)
 
 
 def _has_union(of: types.Type) -> bool:

@@ -18,7 +18,7 @@ from xeemu.frontends import composites, refusals, types, values
 from xeemu.frontends.functions import Function, Program
 from xeemu.frontends.lowering import sites
 from xeemu.frontends.tree import Expression, SourceLocation, Statement, Variable
-from xeemu.frontends.values import Data, Null, Value
+from xeemu.frontends.values import Data, Null, Number, Value
 from xeemu.language import divergence
 from xeemu.language.memory import Memory
 from xeemu.language.workgroup import WorkGroup
@@ -146,12 +146,22 @@ class Walk:
         self.frame = Frame(function, 0)
         self.place = function.place
         self.printer: Any = None
+        self._asked = False  # for a number that an argument tells, while an expression is evaluated
 
     # ---- what is walked ----
 
     def evaluate(self, node: Expression, used: bool = True) -> Value:
-        """The value of an expression; `used` says if anybody needs it."""
-        return self.at(node.place, lambda: self._evaluate(self, node, used))
+        """The value of an expression; `used` says if anybody needs it.
+
+        A number is given if one is that it was made of.
+        """
+        before, self._asked = self._asked, False
+        value = self.at(node.place, lambda: self._evaluate(self, node, used))
+        if isinstance(value, Number):
+            self._asked |= value.given
+            value = value if value.given == self._asked else dataclasses.replace(value, given=True)
+        self._asked |= before
+        return value
 
     def execute(self, node: Statement) -> None:
         """Carries out a statement, unless nobody gets there."""

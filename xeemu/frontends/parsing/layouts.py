@@ -154,7 +154,7 @@ class Layouts:
             raise refusals.at(
                 place, f"the bit-field {name}; write a whole integer and take its bits by shifts and masks"
             )
-        return types.Field(name, self.of(field, place), field.get_field_offsetof() // 8)
+        return types.Field(name, self.of(field, place), field.get_field_offsetof() // 8, is_volatile(field.type))
 
     def _other(self, of: Any, place: SourceLocation) -> Type:
         kind, spelling = of.kind.name, _CONST.sub("", _SPACE.sub("", of.spelling)).strip()

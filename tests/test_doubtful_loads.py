@@ -1,0 +1,63 @@
+"""Figures of loads that one compiler may leave out and another not are marked, others are exact."""
+
+import jax
+import numpy as np
+import pytest
+
+import xeemu as xe
+
+SIZE, GROUPS = 32, 4
+N = xe.NDRange(SIZE * GROUPS, SIZE)
+X = jax.ShapeDtypeStruct((8 * SIZE * GROUPS,), np.dtype(np.float32))
+HEAD = """kernel void k(global float *restrict x, global float *restrict y, global int *restrict n) {
+    local float t[64]; int i = get_global_id(0), l = get_local_id(0); float a = 0;
+"""
+
+
+def report(source):
+    kernel = xe.load(HEAD + source + "}")["k"]
+    numbers = jax.ShapeDtypeStruct(X.shape, np.dtype(np.int32))
+    return xe.estimate(kernel, N, device="max1550")(X, X, numbers)
+
+
+CERTAIN = [
+    "y[i] = x[i] * x[i];",
+    "for (int k = 0; k < 8; k++) a += x[i] * x[i + k]; y[i] = a;",
+    "y[i] = 0; for (int k = 0; k < 8; k++) y[i] += x[i + 128 * k];",
+    "for (int k = 0; k < 8; k++) { t[l] = x[i + 128 * k]; barrier(CLK_LOCAL_MEM_FENCE); a += t[63 - l] + t[31];"
+    "barrier(CLK_LOCAL_MEM_FENCE); } y[i] = a;",
+    "t[l] = x[i]; for (int k = 16; k > 0; k /= 2) { barrier(CLK_LOCAL_MEM_FENCE); if (l < k) t[l] += t[l + k]; }"
+    "if (l == 0) y[i / 32] = t[0];",
+    "if (i < 70) { a = x[i]; if (a > 0) a += x[i] * a; } y[i] = a;",
+]
+
+
+@pytest.mark.parametrize("source", CERTAIN)
+def test_loads_that_all_compilers_make_alike_are_exact(source):
+    told = report(source)
+    assert not any(site.doubtful for site in told.sites)
+    assert "leave out more" not in str(told)
+
+
+DOUBTFUL = [
+    ("if (i < 70) a = x[i]; if (i < 50) a += x[i + 0] * 2; y[i] = a;", 0),  # some lanes have it
+    ("for (int k = 0; k < n[i]; k++) a += x[i]; y[i] = a + x[i];", 0),  # the loop need not begin
+    ("for (int k = 0; k < 8; k++) { if (n[k] > 2) a += x[i]; } y[i] = a;", 0),  # not in each iteration
+    ("for (int k = 0; k < 8; k++) for (int j = 0; j < k % 3; j++) a += x[7]; y[i] = a;", 0),  # may be written out
+    ("y[i] = 1; for (int k = 0; k < 8; k++) y[i + 1 + k * n[0]] = 2; x[i] = y[i];", 1),  # a place that may be another
+]
+
+
+@pytest.mark.parametrize(("source", "memory"), DOUBTFUL)
+def test_loads_that_compilers_may_leave_out_or_not_are_marked(source, memory):
+    told = report(source)
+    found = {site.memory for site in told.sites if site.doubtful}
+    assert found == {"xy"[memory]}, found
+    assert told.mark("global_") != "="
+    assert "leave out more" in str(told)
+
+
+def test_a_load_that_is_left_out_doubtfully_is_told():
+    """With no request, so that nobody takes it for forgotten."""
+    told = report("if (i < 70) a = x[i]; for (int k = 0; k < 8; k++) { if (k != n[0]) y[i + k] = 1; } y[i] = a + x[i];")
+    assert [site.requests for site in told.sites if site.memory == "x"]

@@ -1,0 +1,204 @@
+"""Doubtful loads: those that one compiler may leave out and another not.
+
+Which loads compilers leave out is told by a model (`repeated_loads`). Here are the least and the most that they may
+leave out. Each leaves out what is accessed again in the same body, or in one inside it, where nothing came between; and
+makes once what a loop loads from one place in each iteration, if it changes nothing of that memory, or stores to that
+place alone. None leaves out what on no path, over all branches and iterations and whichever lanes take part, was
+accessed before. A load of which both say what the model says is certain, all others are doubtful.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+
+from xeemu.cost.memory_steps import Branch, Change, Load, Loop, Step, Store
+from xeemu.cost.places import Place, may_be_same
+from xeemu.knowledge.access_tree import Key
+from xeemu.knowledge.analysis import Facts
+from xeemu.language.linearity import Allocation
+
+Varies = Callable[[Iterable[int]], int]
+"""The loops around what makes numbered values others in each iteration."""
+
+
+def of_steps(steps: Sequence[Step], varies: Varies, never: Set[Key], once: Mapping[Key, Facts]) -> frozenset[Key]:
+    """The doubtful loads of a program.
+
+    Args:
+      steps: what it does.
+      varies: of its values.
+      never: the loads that the model leaves out.
+      once: those that it makes once in each execution of a body.
+    """
+    least, most = _Least(varies), _Most(varies)
+    least.go(steps, {})
+    most.go(steps, {})
+    every = {step.key for step in _accesses(steps) if isinstance(step, Load)}
+    made_once = {key for key, around in once.items() if least.once.get(key) is around}
+    made_once -= {key for key, by in most.found.items() if any(depth < least.depth.get(key, 0) for depth in by)}
+    return frozenset(every - (least.never & never) - made_once - (every - most.found.keys() - never - once.keys()))
+
+
+def _accesses(steps: Iterable[Step]) -> Iterator[Load | Store]:
+    for step in steps:
+        if isinstance(step, Load | Store):
+            yield step
+        for inner in _inner(step):
+            yield from _accesses(inner)
+
+
+def _inner(step: Step) -> Sequence[Sequence[Step]]:
+    if isinstance(step, Loop):
+        return (step.steps,)
+    return step.ways if isinstance(step, Branch) else ()
+
+
+def _changed(step: Step) -> set[Allocation]:
+    """The memories that a step changes."""
+    if isinstance(step, Change):
+        return {step.memory}
+    if isinstance(step, Store):
+        return {step.place.family.memory}
+    return {memory for inner in _inner(step) for each in inner for memory in _changed(each)}
+
+
+_Held = dict[Place, tuple[frozenset[int], ...]]
+"""What is in registers, by place: each time the conditions that lanes have met which have it."""
+
+
+def _without(held: _Held, changed: Iterable[Place | Allocation]) -> _Held:
+    return {place: by for place, by in held.items() if not any(may_be_same(each, place) for each in changed)}
+
+
+class _Least:
+    """What each compiler leaves out.
+
+    Attributes:
+      never: the loads that are never carried out.
+      once: those that are once in each execution of a body, if not at all.
+      depth: of the loop that makes them once, the loops around its steps.
+    """
+
+    def __init__(self, varies: Varies) -> None:
+        self.never: set[Key] = set()
+        self.once: dict[Key, Facts] = {}
+        self.depth: dict[Key, int] = {}
+        self._varies = varies
+
+    def go(self, steps: Sequence[Step], held: _Held) -> None:
+        for step in steps:
+            if isinstance(step, Load):
+                before = held.get(step.place, ())
+                if any(lanes <= step.lanes for lanes in before):
+                    self.never.add(step.key)
+                held[step.place] = (*before, step.lanes)
+                continue
+            if isinstance(step, Loop):
+                held = self._repeat(step, held)
+                continue
+            held = _without(held, [step.place] if isinstance(step, Store) else _changed(step))
+            if isinstance(step, Store) and step.value is not None:
+                held[step.place] = (step.lanes,)
+            for inner in _inner(step):
+                self.go(inner, dict(held))
+
+    def _repeat(self, loop: Loop, held: _Held) -> _Held:
+        """Goes through a loop; gives what is in registers as an iteration begins."""
+        changes = _changes(loop.steps)
+        left = {place: lanes for place in held if (lanes := _stored(place, changes)) is not None}
+        start = {place: tuple(each | lanes for each in held[place]) for place, lanes in left.items()}
+        self.go(loop.steps, dict(start))
+        always = _met_by_all(loop.steps)
+        for load in _made_each_time(loop.steps):
+            is_same = load.lanes <= always and self._varies((*load.place.family.bases, *load.lanes)) < loop.depth
+            if is_same and (lanes := _stored(load.place, changes)) is not None and lanes <= load.lanes:
+                self.once[load.key], self.depth[load.key] = loop.around, loop.depth
+        return start
+
+
+def _changes(steps: Iterable[Step]) -> Mapping[Allocation, Sequence[Step]]:
+    """By memory the steps that change it."""
+    found: dict[Allocation, list[Step]] = {}
+    for step in steps:
+        for memory in _changed(step):
+            found.setdefault(memory, []).append(step)
+    return found
+
+
+def _stored(place: Place, changes: Mapping[Allocation, Sequence[Step]]) -> frozenset[int] | None:
+    """The conditions of stores to a place alone; None if others of some changes may be there."""
+    steps = [step for memory in changes if may_be_same(memory, place) for step in changes[memory]]
+    told = [s.lanes for s in steps if isinstance(s, Store) and s.value is not None and s.place == place]
+    return frozenset[int]().union(*told) if len(told) == len(steps) else None
+
+
+def _met_by_all(steps: Iterable[Step]) -> frozenset[int]:
+    """The conditions of all accesses, which are those of the loop or body that they are in."""
+    lanes = [step.lanes for step in _accesses(steps)]
+    return lanes[0].intersection(*lanes) if lanes else frozenset()
+
+
+def _made_each_time(steps: Iterable[Step]) -> Iterator[Load]:
+    """The loads that steps make whatever happens."""
+    for step in steps:
+        if isinstance(step, Load):
+            yield step
+        elif isinstance(step, Loop) and step.certain:
+            yield from _made_each_time(step.steps)
+
+
+def _have_common(one: Place, other: Place) -> bool:
+    return one.family == other.family and not one.elements.isdisjoint(other.elements)
+
+
+_NOT_WRITTEN_OUT = 1 << 30
+_Ways = dict[Place, frozenset[int]]
+"""What may be in registers, by place: 0 if it has been accessed before in any case, and of each loop of which an
+iteration may have it of the one before the depth, or more than any depth where compilers do not write the loop out."""
+
+
+class _Most:
+    """What some compiler may leave out.
+
+    Attributes:
+      found: the loads that it need not carry out each time, with how they may have been accessed before, as `_Ways`.
+    """
+
+    def __init__(self, varies: Varies) -> None:
+        self.found: dict[Key, frozenset[int]] = {}
+        self._varies = varies
+
+    def go(self, steps: Sequence[Step], held: _Ways) -> _Ways:
+        """Goes through steps; gives what may be in registers after them."""
+        for step in steps:
+            if isinstance(step, Load):
+                self._load(step, held)
+                held[step.place] = frozenset({0})
+            elif isinstance(step, Loop):
+                held = self._repeat(step, held)
+            elif isinstance(step, Branch):
+                held = _either([self.go(way, dict(held)) for way in step.ways])
+            else:
+                changed = step.place if isinstance(step, Store) else step.memory
+                held = {place: by for place, by in held.items() if not may_be_same(changed, place)}
+                if isinstance(step, Store) and step.value is not None:
+                    held[step.place] = frozenset({0})
+        return held
+
+    def _load(self, load: Load, held: _Ways) -> None:
+        for place, by in held.items():
+            if _have_common(load.place, place):
+                self.found[load.key] = self.found.get(load.key, frozenset()) | by
+
+    def _repeat(self, loop: Loop, held: _Ways) -> _Ways:
+        end = self.go(loop.steps, dict(held))
+        by = frozenset({loop.depth if loop.counted else _NOT_WRITTEN_OUT})
+        lasting = {place: by for place in end if self._varies(place.family.bases) < loop.depth}
+        return _either([held, end, self.go(loop.steps, _either([held, lasting]))])
+
+
+def _either(ways: Sequence[_Ways]) -> _Ways:
+    """What may be in registers after any of some ways."""
+    found: _Ways = {}
+    for way in ways:
+        for place, by in way.items():
+            found[place] = found.get(place, frozenset()) | by
+    return found
