@@ -120,3 +120,11 @@ def test_memories_that_hold_other_numbers(line, held, want):
 def test_what_has_no_one_kind_of_number_is_refused(lines, message):
     with pytest.raises(xe.Error, match=message):
         checked(f"kernel void k(global float* f) {{ int i = get_global_id(0); {lines} }}", np.zeros(64, np.float32))
+
+
+@pytest.mark.parametrize("written", ["atomic_inc(p);", "(void)atomic_inc(p);", "(void)(i + atomic_inc(p));"])
+def test_what_is_cast_to_void_fetches_nothing(written):
+    source = f"kernel void k(global int* p) {{ int i = get_global_id(0); {written} }}"
+    listing = str(xe.trace(xe.load(source)["k"], RANGE)(ZEROS))
+    (line,) = [line.strip() for line in listing.splitlines() if "atomic relaxed" in line]
+    assert line.startswith("atomic relaxed/device add p[0] 1")

@@ -78,14 +78,24 @@ def _with_live_regions(op: Op) -> Op:
 
 
 def _without_dead_results(op: Op, needed: Collection[Value]) -> Op:
-    """A loop or a branch of which some results are not needed, without those and what is computed only for them."""
+    """An operation of which some results are not needed, without those and what is computed only for them."""
     kept = {k for k, value in enumerate(op.results) if value in needed}
+    if op.name == ops.ATOMIC:
+        return _without_old_value(op) if kept == {1} else op
     if op.name in ("scan", "while"):
         return _without_dead_carries(op, kept)
     if op.name != "cond":
         return op
     regions = tuple(dataclasses.replace(each, outputs=_chosen(each.outputs, kept)) for each in op.regions)
     return dataclasses.replace(op, results=_chosen(op.results, kept), regions=regions, apply=None)
+
+
+def _without_old_value(op: Op) -> Op:
+    """An atomic operation as one that fetches nothing, if it leaves the same bits: no order of work-items is found."""
+    operation = ops.operation(op)
+    if operation not in ops.COMBINING or ops.rounds(op.operands[0].dtype, operation):
+        return op
+    return dataclasses.replace(op, results=op.results[1:], attributes={**op.attributes, "fetch": False}, apply=None)
 
 
 def _without_dead_carries(op: Op, kept: set[int]) -> Op:

@@ -255,6 +255,9 @@ def _choice_of_vectors(walk: Walk, node: Choice, condition: Components) -> Value
 def _cast(walk: Walk, node: Cast) -> Value:
     if isinstance(node.operand, Initializer) and not isinstance(node.type, Scalar | types.Pointer):
         return walk.evaluate(node.operand)
+    if isinstance(node.type, types.Void):
+        walk.evaluate(node.operand, False)
+        return Null(node.type)
     value = walk.evaluate(node.operand)
     if isinstance(node.type, types.Pointer):
         of = node.operand.type
@@ -264,7 +267,7 @@ def _cast(walk: Walk, node: Cast) -> Value:
         if node.type.is_bool:
             return values.of_truth(truths.of(walk, value), node.type)
         return addresses.of(walk, value, node.type)
-    if isinstance(node.type, types.Void) or (node.type == types.Opaque("event_t") and isinstance(value, Number)):
+    if node.type == types.Opaque("event_t") and isinstance(value, Number):
         return Null(node.type)
     return arithmetic.converted(value, node.type)
 
