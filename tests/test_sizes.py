@@ -52,6 +52,21 @@ def in_lockstep(wg, a, out):
     return out.at[wg.global_id()].set(tile[lid ^ 31])  # note
 
 
+@xe.kernel
+def counting(wg, a, out):
+    """No order of work-items tells in what it gives, as nobody uses the old value."""
+    n = wg.barrier(wg.local(1, jnp.int32).atomic[0].store(0))
+    _, n = n.atomic[0].fetch_add(1)
+    return out.at[wg.global_id()].set(wg.sub_group.reduce(a[wg.global_id()], "add") + wg.barrier(n)[0])
+
+
+@xe.kernel
+def numbering(wg, a, out):
+    n = wg.barrier(wg.local(1, jnp.int32).atomic[0].store(0))
+    number, _ = n.atomic[0].fetch_add(1, where=wg.sub_group.local_id() == 0)
+    return out.at[wg.global_id()].set(wg.sub_group.reduce(a[wg.global_id()], "add") + number)
+
+
 @pytest.mark.parametrize("kernel", [two_halves, asserted, in_lockstep], ids=lambda kernel: kernel.name)
 def test_found_where_a_size_has_to_be_required(kernel):
     (finding,) = found(kernel, N, A, OUT, kind=KIND)
@@ -60,6 +75,12 @@ def test_found_where_a_size_has_to_be_required(kernel):
     assert "right at 32 only" in finding.text
     assert "    at 16: " in finding.text
     assert "Require it: @xe.kernel(sub_group_size=32)" in finding.text
+
+
+def test_results_are_compared_unless_an_order_of_work_items_tells_in_them():
+    (finding,) = found(counting, N, A, OUT, kind=KIND)
+    assert "    at 16: another result, " in finding.text
+    assert not found(numbering, N, A, OUT, kind=KIND)
 
 
 def test_another_result_is_shown():

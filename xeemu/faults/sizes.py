@@ -17,7 +17,7 @@ from xeemu.errors import Error
 from xeemu.faults import execution_wording
 from xeemu.faults.findings import ORDER_DEPENDENT, Finding, Findings
 from xeemu.ir import ops
-from xeemu.ir.program import Op
+from xeemu.ir.program import Op, Region
 from xeemu.language import source
 from xeemu.language.collectives import SUB_GROUP
 from xeemu.language.interface import Retrace
@@ -121,7 +121,18 @@ def _fault(size: int, outputs: Any, found: Findings, check: Check) -> Finding | 
 
 def is_ordered(program: Program) -> bool:
     """True if it uses old values of atomic operations, which differ with the order of work-items."""
-    return any(op.name == ops.ATOMIC and op.attributes["fetch"] and ops.changes(op) for op in program.body.walk())
+    return _is_ordered(program.body)
+
+
+def _is_ordered(region: Region) -> bool:
+    return any(_tells_order(op, region) or any(map(_is_ordered, op.regions)) for op in region.ops)
+
+
+def _tells_order(op: Op, region: Region) -> bool:
+    """True of an atomic operation whose old value is used, or that leaves another one in each order."""
+    if op.name != ops.ATOMIC or not op.attributes["fetch"] or not ops.changes(op):
+        return False
+    return region.uses[op.results[0]] > 0 or ops.operation(op) not in ops.COMBINING
 
 
 def _difference(here: Any, there: Any, ordered: bool) -> str | None:
