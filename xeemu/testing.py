@@ -6,7 +6,7 @@
         xt.assert_clean(scale, nd_range, x)
         xt.assert_matches(scale, lambda x: 3 * x, nd_range, x)
 
-The strategies need hypothesis (`pip install 'xeemu[testing]'`), the assertions do not.
+The strategies need hypothesis (`pip install hypothesis`), the assertions do not.
 """
 
 import os
@@ -228,7 +228,7 @@ def _strategies() -> Any:
     try:
         from hypothesis import strategies
     except ImportError as error:
-        raise ImportError("the strategies need hypothesis; run pip install 'xeemu[testing]'") from error
+        raise ImportError("the strategies need hypothesis; run pip install hypothesis") from error
     return strategies
 
 

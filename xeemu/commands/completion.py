@@ -55,7 +55,7 @@ def script(parser: argparse.ArgumentParser, shell: str) -> str:
     try:
         shtab = importlib.import_module("shtab")
     except ImportError:
-        raise UsageError("completion needs shtab; write pip install 'xeemu[completion]'") from None
+        raise UsageError("completion needs shtab; write pip install shtab") from None
     for command, its in commands(parser).items():
         for action in its._actions:
             _tell(action, command, shtab.FILE)

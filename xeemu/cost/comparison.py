@@ -119,7 +119,7 @@ class Comparison(tuple[Row, ...]):
           about: a line below it, such as which reports are compared.
 
         Raises:
-          KernelArgumentError: Jinja is not installed: `pip install 'xeemu[html]'`.
+          KernelArgumentError: Jinja is not installed: `pip install jinja2`.
           OSError: the file cannot be written.
         """
         made = notebook.page(title, self._parts, about)

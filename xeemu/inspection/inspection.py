@@ -143,7 +143,7 @@ class Inspection:
         """A page with a slider over the steps, which needs nothing else; written into a file too, if one is given.
 
         Raises:
-          KernelArgumentError: Jinja is not installed: `pip install 'xeemu[html]'`.
+          KernelArgumentError: Jinja is not installed: `pip install jinja2`.
           OSError: the file cannot be written.
         """
         made = page.of_inspection(self)

@@ -1,4 +1,4 @@
-"""Rendering: a template of this room filled in, by Jinja: `pip install 'xeemu[html]'`."""
+"""Rendering: a template of this room filled in, by Jinja: `pip install jinja2`."""
 
 import functools
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ def render(template: str, **values: Any) -> str:
       KernelArgumentError: Jinja is not installed.
     """
     if not is_there():
-        raise KernelArgumentError("a page of HTML is made with Jinja, which is missing; run pip install 'xeemu[html]'")
+        raise KernelArgumentError("a page of HTML is made with Jinja, which is missing; run pip install jinja2")
     return _environment().get_template(template).render(**values)
 
 

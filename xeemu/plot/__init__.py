@@ -1,4 +1,4 @@
-"""Pictures of what a launch costs, of its faults and of executions, with matplotlib: `pip install 'xeemu[plot]'`.
+"""Pictures of what a launch costs, of its faults and of executions, with matplotlib: `pip install matplotlib`.
 
 Every function draws into the axes that it is given, or into new ones, and returns them; nothing is shown or saved.
 """

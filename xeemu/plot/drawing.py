@@ -43,5 +43,5 @@ def _pyplot() -> Any:
     try:
         from matplotlib import pyplot
     except ImportError as error:
-        raise ImportError("xeemu.plot draws with matplotlib: pip install 'xeemu[plot]'") from error
+        raise ImportError("xeemu.plot draws with matplotlib: pip install matplotlib") from error
     return pyplot

@@ -40,13 +40,13 @@ def bindings() -> Any:
         module = importlib.import_module("clang.cindex")
     except ImportError:
         raise KernelArgumentError(
-            "kernels of OpenCL C are parsed by libclang, which is not installed; pip install 'xeemu[opencl]'"
+            "kernels of OpenCL C are parsed by libclang, which is not installed; pip install libclang"
         ) from None
     try:
         module.conf.lib  # noqa: B018  # loads the library
     except module.LibclangError as error:
         reason = str(error).partition("\n")[0]
-        raise KernelArgumentError(f"libclang cannot be loaded: {reason}; pip install 'xeemu[opencl]'") from None
+        raise KernelArgumentError(f"libclang cannot be loaded: {reason}; pip install libclang") from None
     _name(module.TypeKind, "FLOAT16", 32)
     for kind, name in enumerate(("TEMPLATE", "TEMPLATE_EXPANSION", "EXPRESSION", "PACK"), 5):
         _name(module.TemplateArgumentKind, name, kind)
