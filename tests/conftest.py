@@ -7,11 +7,13 @@ import gc
 import os
 import subprocess
 import sys
+import threading
 import zlib
 
 import hypothesis
 import jax
 import pytest
+from jax._src.interpreters import mlir
 
 # What XLA does less of unless --optimize is given; results must not depend on it.
 _EFFORT = (
@@ -28,6 +30,22 @@ hypothesis.settings.register_profile("default", hypothesis.settings.get_profile(
 @pytest.fixture(autouse=True, scope="session")
 def strict_promotion():
     with jax.numpy_dtype_promotion("strict"):
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def kept_contexts():
+    """JAX 0.10 loads MLIR's dialects anew for each program, which is half of lowering a small one; 0.11 keeps them."""
+    make, kept = mlir.make_ir_context, threading.local()
+
+    def taken():
+        left = getattr(kept, "left", 0)
+        kept.context, kept.left = (kept.context, left - 1) if left else (make(), 9)
+        return kept.context
+
+    with pytest.MonkeyPatch.context() as patched:
+        if jax.version.__version_info__ < (0, 11):
+            patched.setattr(mlir, "make_ir_context", taken)
         yield
 
 

@@ -4,5 +4,5 @@ from hypothesis import settings
 
 
 def some(count: int) -> int:
-    """A third of so many in a thorough run, a fifth by default; scripts/fuzz-laws and its like draw without end."""
-    return max(count // (3 if settings.get_current_profile_name() == "thorough" else 5), 2)
+    """A quarter of so many in a thorough run, a fifth by default; scripts/fuzz-laws and its like draw without end."""
+    return max(count // (4 if settings.get_current_profile_name() == "thorough" else 5), 2)

@@ -26,6 +26,7 @@ def by_source(items):
     return {line.source: line for line in inspection.activity}
 
 
+@pytest.mark.thorough
 def test_a_line_counts_the_sub_groups_that_carry_it_out_and_their_lanes():
     lines = by_source(64)
     halving = lines["tile = tile.at[lid].set(tile.load(lid + stride, where=on), where=on)"]
@@ -38,6 +39,7 @@ def test_a_line_counts_the_sub_groups_that_carry_it_out_and_their_lanes():
     assert np.isnan(halving.shares[32:]).all()
 
 
+@pytest.mark.thorough
 def test_each_access_of_a_line_counts_by_itself():
     last = by_source(64)["return x.at[wg.group_id()].set(tile[lid], where=lid == 20)"]
     assert last.executions == 4 + 1

@@ -42,6 +42,7 @@ def scattered(wg, a, out):
     return out.at[i].set(bins[wg.local_id()])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kernel", [total, leaders, fetched, scattered], ids=lambda kernel: kernel.name)
 def test_found_at_its_line(kernel):
     (finding,) = found(kernel, N, A, OUT, kind=KIND)

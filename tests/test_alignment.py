@@ -33,7 +33,8 @@ def required(space, stores):
     return 4 if (space, stores) == ("global", False) else 16
 
 
-@pytest.mark.every(2)
+@pytest.mark.thorough
+@pytest.mark.every(5)
 @pytest.mark.parametrize("stores", [False, True])
 @pytest.mark.parametrize("space", ["local", "global"])
 @pytest.mark.parametrize("dtype", ["uint8", "float16", "int32", "int64"])

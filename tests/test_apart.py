@@ -50,7 +50,7 @@ def results(kernel, nd_range, arguments, static):
         yield launches.run(on_a_gpu(kernel, nd_range, arguments, static), arguments)[0]
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @pytest.mark.parametrize("again", [False, True])
 @pytest.mark.parametrize("backwards", [False, True])
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "int16"])
@@ -110,6 +110,7 @@ def shared_masks(wg, x, y):
     return y.at[i].set(a[wg.size - 1 - lid] + b[lid] + wg.reduce(first, "max"))
 
 
+@pytest.mark.thorough
 def test_loads_under_one_mask():
     x = np.random.default_rng(0).uniform(0, 1, SIZE * GROUPS).astype(np.float32)
     rows, lid = x.reshape(GROUPS, SIZE), np.arange(SIZE)
@@ -137,6 +138,7 @@ def several(wg, x, y, *, spans, other, private):
     return y.at[i].set(total ^ tile[lid])
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples.some(12))
 @given(
     st.lists(st.tuples(st.integers(0, 32), st.integers(0, 32), st.integers(0, 32)), min_size=1, max_size=4),
@@ -183,6 +185,7 @@ def masked_scan(wg, x, y, *, name):
     return y.at[i].set(tile[lid] + ELEMENTWISE[name](x[i]))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", ELEMENTWISE)
 def test_operations_on_what_a_mask_leaves_in(name):
     x = np.random.default_rng(0).uniform(-2, 2, SIZE * GROUPS).astype(np.float32)

@@ -188,6 +188,7 @@ def wrapped(wg, x, out, *, indexed):
     return out.at[count.astype(jnp.int32) if indexed else i].set(count)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("indexed", [False, True])
 def test_what_reaches_no_index_is_not_looked_at(indexed, monkeypatch):
     asked = []

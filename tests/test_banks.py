@@ -218,6 +218,7 @@ def test_a_mask_broadcasts_and_a_partial_request_is_filled_up():
     np.testing.assert_array_equal(got.passes, [2] * 7)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("width", "kind"), [(4, "load"), (8, "load"), (8, "add"), (4, "float_add")])
 def test_64_bit_addresses_count_as_32_bit_ones(width, kind):
     rng = np.random.default_rng(4)

@@ -24,7 +24,8 @@ def checked(monkeypatch, most, case):
     return xe.check(case.defective, case.nd_range, device=case.device)(*case.arguments(), **case.static)
 
 
-@pytest.mark.every(9)
+@pytest.mark.thorough
+@pytest.mark.every(18)
 @pytest.mark.parametrize("case", DEFECTS, ids=lambda case: case.name)
 def test_batches_find_what_each_access_finds_by_itself(case, monkeypatch, fresh):
     outputs, alone = checked(monkeypatch, 10**6, case)

@@ -10,7 +10,7 @@ from xeemu.emission import bits
 SHAPES = [(), (0,), (1,), (7,), (8,), (3, 5), (4, 0), (16, 64), (1000,)]
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("part", [0, 0.01, 0.5, 1])
 def test_masks(shape, part):

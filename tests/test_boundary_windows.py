@@ -121,7 +121,7 @@ def tile_by_tile(wg, a, out):
     return out.at[i, y].set(total, where=i < n)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("memory_bytes", BRANCHES)
 @pytest.mark.parametrize(("n", "depth"), [(16, 16), (13, 10), (1, 1), (3, 33), (18, 5)])
 def test_tiles_of_a_matrix_of_any_size(n, depth, memory_bytes):
@@ -157,7 +157,8 @@ def three_dimensions(wg, data, out):
     return out.at[i, j, k].set(total)
 
 
-@pytest.mark.every(2)
+@pytest.mark.thorough
+@pytest.mark.every(4)
 @pytest.mark.parametrize("memory_bytes", BRANCHES)
 @pytest.mark.parametrize("local", [(2, 2, 4), (1, 4, 8), (4, 1, 1)])
 def test_neighbours_in_three_dimensions(local, memory_bytes):

@@ -84,7 +84,8 @@ def both(kernel, data, device):
     return xe.estimate(kernel, nd_range, **launch)(*shapes), xe.profile(kernel, nd_range, **launch)(*arrays)[1]
 
 
-@pytest.mark.every(2)
+@pytest.mark.thorough
+@pytest.mark.every(5)
 @pytest.mark.parametrize("device", ["h200", "a770", "max1550"])
 @pytest.mark.parametrize("kernel", [gather, scatter, updated, counted_locally, masked, half_known, branched])
 def test_a_profile_lies_within_the_bounds_of_an_estimate(kernel, device):
@@ -102,6 +103,7 @@ def test_a_profile_lies_within_the_bounds_of_an_estimate(kernel, device):
                 assert site.least[name] <= getattr(counted, name) <= bound, (site.line, name)
 
 
+@pytest.mark.thorough
 def test_a_report_prints_the_most_and_between_what_the_time_lies():
     text = str(both(gather, DATA["apart"], "h200")[0])
     assert "\n  time       between " in text

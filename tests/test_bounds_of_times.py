@@ -88,6 +88,7 @@ def test_each_unknown_says_what_the_time_is(kernel, device, limit):
     assert (">" in row, "<" in row) == (limit == "at least", limit == "at most")
 
 
+@pytest.mark.thorough
 def test_a_time_that_is_at_most_so_long_is_not_exceeded_by_what_is_known():
     """The same addresses, told by the source: what is loaded again is known to be."""
     known, unknown = profiled(in_a_pattern, H200), profiled(gather, H200)
@@ -99,6 +100,7 @@ def test_a_time_that_is_at_least_so_long_grows_with_the_figure():
     assert profiled(stream, UNTIMED).time_s < profiled(stream, H200).time_s
 
 
+@pytest.mark.thorough
 def test_the_verdict_tells_what_may_be_less_and_more():
     words = " ".join(str(profiled(scatter, UNTIMED)).split())
     assert "without group launch: h200 has no figure for it" in words

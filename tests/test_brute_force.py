@@ -47,6 +47,7 @@ def test_estimates_that_were_wrong_are_right(seed, tmp_path):
     assert [str(c) for c in report(seed, tmp_path) if c.verdict == "wrong"] == []
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(300, 312))
 def test_a_profile_counts_what_a_brute_force_does(seed, tmp_path):

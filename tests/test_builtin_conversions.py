@@ -36,7 +36,7 @@ def nearest_float(value, of, mode):
     return math.copysign(float(info.max) if inward else INF, 1 if value > 0 else -1)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("source", "mode"),
     [*((s, m) for s in FLOATS for m in ("", "_rte", "_rtz", "_rtp", "_rtn")), *((s, "") for s in INTEGERS)],
@@ -72,7 +72,7 @@ def test_conversions_to_integers(source, mode):
             assert constant.tolist() == right[: len(constant)], name
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("of", FLOATS, ids=str)
 @pytest.mark.parametrize("source", [*INTEGERS, *FLOATS], ids=str)
 def test_conversions_to_floats(source, of):

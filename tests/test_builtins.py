@@ -81,6 +81,7 @@ def test_integer_functions(name, of):
     assert constant.tolist() == right[: len(constant)]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("of", INTEGERS[4:], ids=str)
 @pytest.mark.parametrize("name", INTEGER)
 def test_integers_of_known_ranges(name, of):
@@ -351,6 +352,7 @@ def test_shuffles(count, of):
     assert [catalogue.find("vec_step")([vector(of, range(n))], types.INT).python for n in (2, 3, 4)] == [2, 4, 4]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("of", FLOATS, ids=str)
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_geometry(of, count):

@@ -185,6 +185,7 @@ def test_a_stencil_fetches_its_matrix_once(local_range):
     assert (dram.work, dram.unit) == (pytest.approx(2 * 4 * size**2, rel=0.1), "bytes")
 
 
+@pytest.mark.thorough
 def test_bytes_that_neighbours_share_are_those_of_the_counters():
     """Convolutions in groups of 64, which load five times what is theirs, and a copy that begins within a sector."""
     for cid in ("64", "92", "459"):

@@ -100,6 +100,7 @@ def test_nothing_is_compiled_for_what_is_refused(available, monkeypatch):
         refused(lambda t=transformation: t(gather, xe.NDRange(4096, 32))(X, Y))
 
 
+@pytest.mark.thorough
 def test_a_check_counts_what_its_observers_keep(available):
     """A shadow of the results, four times as large, that goes in and comes out of the chunks, once there is doubt."""
     available(100_000)
@@ -202,7 +203,7 @@ def compiled_bytes(kernel, nd_range, arguments, static, memory_bytes):
         return executable._fit(arguments), executable.prepared.cut.chunk
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("count", [2, 16])
 @pytest.mark.parametrize("memory_bytes", [None, 1 << 18])
 @pytest.mark.parametrize("name", ["histogram_slm_1024", "matmul_tiled", "tree_reduction", "table_copy_bad"])
@@ -331,6 +332,7 @@ def test_what_takes_long_and_is_used_after_an_algorithm_too_does_not_fuse(value,
     assert working_set.is_straight(ready.analysed.task.facts) == straight
 
 
+@pytest.mark.thorough
 def test_a_launch_as_a_whole_gives_the_same():
     x = np.random.default_rng(0).integers(2**20, size=MANY, dtype=np.int32)
     given = (reversed_in_groups, xe.NDRange(MANY, 64))

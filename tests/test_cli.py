@@ -794,10 +794,12 @@ def quotient(wg, x, out):
         (tmp_path / "mine.py").write_text(self.NOTE)
         return f"{tmp_path / 'mine.py'}:quotient"
 
+    @pytest.mark.thorough
     def test_a_note_fails_a_check_only_where_it_is_told_to(self, xeemu, noted):
         assert xeemu("check", noted, *self.SIZES)[0] == 0
         assert xeemu("check", noted, *self.SIZES, "--fail-on", "note")[0] == 1
 
+    @pytest.mark.thorough
     def test_what_a_baseline_accepts_is_left_out_though_lines_move(self, xeemu, noted, tmp_path):
         baseline = str(tmp_path / "accepted.json")
         code, _, err = xeemu("check", noted, *self.SIZES, "--fail-on", "note", "--write-baseline", baseline)
@@ -809,6 +811,7 @@ def quotient(wg, x, out):
         assert (code, f"no new findings; 1 accepted by {baseline}" in out) == (0, True)
         assert xeemu("check", changed, *self.SIZES, "--fail-on", "note", "--baseline", baseline)[0] == 1
 
+    @pytest.mark.thorough
     def test_the_same_line_in_another_kernel_is_not_accepted(self, xeemu, noted, tmp_path):
         baseline = str(tmp_path / "accepted.json")
         copy = self.NOTE.split("@xe.kernel")[1].replace("quotient", "again")
@@ -898,6 +901,7 @@ def quotient(wg, x, out):
         _, out, _ = xeemu("check", noted, *self.SIZES, "--format", "github", "--fail-on", "note")
         assert out.startswith("::warning ")
 
+    @pytest.mark.thorough
     def test_one_result_of_two_that_are_known_by_the_same_is_another(self, xeemu, tmp_path):
         twice = self.NOTE.replace("    return", "    out = out.at[i].set(10 // x[i])\n    return")
         (tmp_path / "mine.py").write_text(twice.replace("    return out.at", "    out = out.at") + "    return out\n")
@@ -908,6 +912,7 @@ def quotient(wg, x, out):
     def test_every_kind_has_a_rule(self):
         assert set(exchange.RULES) == set(KINDS)
 
+    @pytest.mark.thorough
     def test_a_verdict_does_not_depend_on_who_reads_it(self, noted, tmp_path):
         command = [sys.executable, "-m", "xeemu", "check", noted, *self.SIZES, "--fail-on", "note"]
         with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:

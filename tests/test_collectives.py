@@ -139,7 +139,8 @@ def test_reductions_and_scans_in_groups_of_every_shape(shape, level):
     check_reductions(shape, np.int32, level)
 
 
-@pytest.mark.every(2)
+@pytest.mark.thorough
+@pytest.mark.every(4)
 @pytest.mark.parametrize("level", ["group", "sub_group"])
 @pytest.mark.parametrize(
     "dtype",
@@ -209,6 +210,8 @@ def test_what_is_no_chunk_is_refused(chunk, said):
         xe.launch(chunked, xe.NDRange(64, 64), device="max1550")(x, x, chunk=chunk)
 
 
+@pytest.mark.every(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_lanes_exchange_values(shape):
     """By an argument of each lane, also beyond the sub-group; by the same for all."""
@@ -249,6 +252,7 @@ def test_a_broadcast_from_a_known_lane_takes_a_slice():
     assert [gathers(lane) for lane in (0, 3, 4)] == [0, 0, 1]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint32", "int64", "uint64"])
 def test_the_argument_of_an_exchange_has_any_integer_dtype(dtype):
     x = some(np.int64, GROUPS * 11, 3)

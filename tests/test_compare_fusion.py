@@ -83,6 +83,7 @@ def split(c, lane, column, count=4):
     return (lane == (c & of_type((1 << count) - 1, c))) & (column == c >> of_type(count, c))
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("uniform", [False, True])
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_two_fields_of_any_integer(dtype, uniform):
@@ -270,7 +271,7 @@ FIELDS = {
 }
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("dtype", ["uint16", "uint64"])
 @pytest.mark.parametrize("compare", FIELDS, ids=lambda compare: compare.__name__)
 def test_fields_as_they_are_written(compare, dtype):

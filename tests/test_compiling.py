@@ -69,6 +69,7 @@ def test_options_that_jax_does_not_know_are_left_out(monkeypatch):
         compiling._known.cache_clear()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("devices", [None, 1])
 def test_a_launch_with_arrays_runs_while_something_else_is_traced(devices):
     launched = xe.launch(doubled, RANGE, mesh=jax.make_mesh((devices,), ("groups",)) if devices else None)
@@ -122,6 +123,7 @@ def test_tracing_is_noticed():
     assert [*seen, compiling.is_tracing()] == [True, True, False, False]
 
 
+@pytest.mark.thorough
 def test_a_launch_in_chunks_runs_without_jit():
     with jax.disable_jit():
         y = xe.launch(doubled, RANGE, memory_bytes=1)(X, np.zeros_like(X))

@@ -81,6 +81,7 @@ def test_trip_counts_differ_between_groups():
     assert total == [added]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("varying", [False, True])
 def test_scan_over_elements_stacks_results(reverse, varying):
@@ -206,6 +207,7 @@ def test_while_loops_end_at_each_groups_own_time():
     np.testing.assert_array_equal(run(kernel, blank(shape=2 * GROUPS)), expected * 2)
 
 
+@pytest.mark.thorough
 def test_a_predicate_may_load_from_the_carried_memory_and_ask_the_group():
     """Until the group's numbers are sorted: odd-even transposition, any() as the predicate."""
 
@@ -253,6 +255,7 @@ def test_cond_on_a_scalar_that_all_groups_share():
     np.testing.assert_array_equal(run(kernel, np.int32(-3), blank()), blank())
 
 
+@pytest.mark.thorough
 def test_branches_that_only_some_groups_take():
     """Each branch updates other memories; the results are memories and values of every kind."""
 
@@ -378,6 +381,7 @@ def test_a_group_may_count_down():
     np.testing.assert_array_equal(run(kernel, blank()), expected)
 
 
+@pytest.mark.thorough
 def test_varying_loops_in_varying_branches_in_varying_loops():
     def kernel(wg, trips, out, total):
         g, i = wg.group_id(), wg.global_id()

@@ -93,7 +93,7 @@ def test_a_hidden_race_is_found_at_its_lines_or_not_at_all(defect):
     assert {found for found, _ in rows_of(findings, defect)} <= expected, str(findings)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @with_variants(EVERY)
 def test_nothing_is_found_in_the_corrected_twin(variants):
     for defect in different_twins(variants):
@@ -143,7 +143,7 @@ def test_a_twin_is_right_under_every_key(variants):
         assert not wrong_keys(defect, defect.corrected, KEYS), defect
 
 
-@pytest.mark.every(6)
+@pytest.mark.every(12)
 @named(EXPOSED)
 def test_a_kernel_out_of_order_is_wrong_under_some_key(defect):
     assert wrong_keys(defect, defect.defective, MANY, most=1)

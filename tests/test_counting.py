@@ -105,6 +105,7 @@ def test_stride_16_gives_a_16th_of_the_bandwidth_and_stride_1_all_of_it():
     assert slow.passes == 16 * fast.passes
 
 
+@pytest.mark.thorough
 def test_convolution_slm_against_a_scalar_count():
     n, m, size = 1024, 33, 256
     tally, half = Tally(32), m // 2
@@ -228,7 +229,7 @@ def counted(wg, table, memory, *, index):
     return memory.at[i].set(tile[i])
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.thorough
 @pytest.mark.parametrize("device", ["max1550", "h200"])
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "float64"])
@@ -386,7 +387,8 @@ SIZES = {
 }
 
 
-@pytest.mark.every(2)
+@pytest.mark.thorough
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("name", "device"),
     [
@@ -569,7 +571,8 @@ ODD = {
 }
 
 
-@pytest.mark.every(2)
+@pytest.mark.thorough
+@pytest.mark.every(4)
 @pytest.mark.parametrize("kernel", ODD, ids=lambda kernel: kernel.name)
 def test_what_is_known_of_an_odd_kernel_is_what_a_run_counts(kernel):
     arguments = kernel, ODD[kernel], (WORDS, np.zeros(384, np.int32)), {}
@@ -673,6 +676,7 @@ MEASURED = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.thorough
 @MEASURED
 def test_lanes_are_put_in_order_once_for_all_figures_of_a_body(kernel):
     # A bank's greatest number, or a line's, is a maximum more for each of 16 lanes but one.
@@ -731,6 +735,7 @@ def _compiled(counted):
         return counted._watched._function.function.lower(*(np.zeros(2048, np.int32),) * 3).compile().as_text()
 
 
+@pytest.mark.thorough
 @MEASURED
 def test_accesses_that_are_measured_together_have_the_figures_of_each(kernel, monkeypatch):
     random = np.random.default_rng(4)
@@ -746,14 +751,13 @@ def test_accesses_that_are_measured_together_have_the_figures_of_each(kernel, mo
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("name", "size", "room"), [("convolution_slm", (2048, 33), 12000), ("histogram_slm", (64 * 256 * 5,), 12000)]
+    ("name", "size", "blank"), [("convolution_slm", (2048, 33), False), ("histogram_slm", (64 * 256 * 5,), True)]
 )
-@pytest.mark.parametrize("blank", [False, True])
-def test_chunks_change_no_count(name, size, room, blank):
+def test_chunks_change_no_count(name, size, blank):
     example = kernels.example(name)
     arguments = example.kernel, example.nd_range(size), example.inputs(size), dict(example.static)
     (many, *whole), (one, *cut), (some, *last) = (
-        _counts(*arguments, memory_bytes=b, blank=blank) for b in (None, 1, room)
+        _counts(*arguments, memory_bytes=b, blank=blank) for b in (None, 1, 12000)
     )
     assert one == 1 < some < many
     figures = [

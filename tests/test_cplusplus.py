@@ -184,6 +184,7 @@ Seven listed(int i) { return {i, 3}; }
     )
 
 
+@pytest.mark.thorough
 def test_templates_and_constants():
     declarations = """
 template <int N> struct Factorial { static constexpr int v = N * Factorial<N - 1>::v; };
@@ -508,6 +509,7 @@ void submit(sycl::queue &q, int *out) {
     assert not findings
 
 
+@pytest.mark.thorough
 def test_objects_that_nothing_gives_a_value_are_made_by_their_default_constructors():
     declarations = """
 struct Point { int x = 3, y; int a[2] = {1, 2}; };

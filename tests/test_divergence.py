@@ -169,6 +169,7 @@ def assert_same(results: Any, wanted: Any) -> None:
         np.testing.assert_array_equal(np.asarray(result), each)
 
 
+@pytest.mark.thorough
 @pytest.mark.optimized
 @settings(LAW, max_examples=4)
 @given(BLOCKS)

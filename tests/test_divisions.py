@@ -131,6 +131,7 @@ def promised(report):
     return None
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("device", ["h200", "max1550"])
 @pytest.mark.parametrize("body", DIVISIBLE)
 def test_a_small_launch_is_told_no_more_than_the_launch_of_more_groups_gains(body, device):

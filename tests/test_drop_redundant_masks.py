@@ -188,7 +188,7 @@ def scaled(wg, data, out):
     return out.at[i].set(2 * data.load(i, where=i < data.shape[0]), where=i < out.shape[0])
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("n", [1, 7, 8, 9, 63, 64, 65, 1000, 1001, 4099])
 @pytest.mark.parametrize("memory_bytes", [None, 1, 100, 1000, 10_000])
 def test_a_last_group_that_is_cut_off(n, memory_bytes):
@@ -293,6 +293,7 @@ def counted(wg, x, out):
     return out.atomic[(place + old) % 16, 3].max(old, where=live)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("memory_bytes", [70_000, 95_000])
 def test_a_last_row_that_would_take_too_much_memory(memory_bytes):
     x = np.arange(7 * 1024, dtype=np.int32).reshape(7, 1024) % 97

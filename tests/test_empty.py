@@ -53,6 +53,7 @@ SHAPES = pytest.mark.parametrize("shape", [0, (0, 4), (4, 0)], ids=str)
 SCHEDULES = [xe.launch, *(functools.partial(xe.launch, schedule=key) for key in (0, 1))]
 
 
+@pytest.mark.every(2)
 @SPACES
 @SHAPES
 def test_what_is_masked_out_is_right_and_clean(space, shape):
@@ -78,6 +79,8 @@ def test_atomic_operations_give_the_poison_value():
     assert {f.kind for f in xe.check(atomically, RANGE)(X, shape=0)[1]} == {"out-of-bounds"}
 
 
+@pytest.mark.every(3)
+@pytest.mark.thorough
 @SPACES
 @SHAPES
 @pytest.mark.parametrize("kernel", [masked, unmasked], ids=lambda kernel: kernel.name)

@@ -83,6 +83,7 @@ def rows(wg, data, out):
     return out.at[i, j].set(total, where=(i < n) & (j < m))
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("memory_bytes", [None, 1, 2000, 20_000])
 @pytest.mark.parametrize("shape", [(40, 24), (37, 21), (4, 24), (8, 3)])
 def test_rows_of_groups_at_both_ends(shape, memory_bytes):
@@ -194,6 +195,7 @@ def busy_at_an_end(wg, data, out):
     return out.at[i].set(lax.cond((group == 0) | (group == wg.group_range() - 1), at_an_end, inside))
 
 
+@pytest.mark.thorough
 def test_chunks_between_the_ends_are_as_large_as_what_is_left_of_the_kernel_allows():
     arguments = [np.arange(2**20, dtype=np.int32), np.zeros(2**20, np.int32)]
     ready = launches.prepared(busy_at_an_end, xe.NDRange(2**20, 256), arguments)

@@ -24,6 +24,7 @@ FORMS = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("groups", [1, 8])
 def test_rounded_for_itself(form: str, groups: int) -> None:

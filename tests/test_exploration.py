@@ -44,6 +44,7 @@ def checked(items):
     return xe.check(queued, xe.NDRange(items, GROUP))(x, queue, np.zeros(1, np.int32))
 
 
+@pytest.mark.thorough
 def test_an_order_that_would_be_given_up_is_not_begun(runs):
     _, findings = checked(ITEMS)
     assert not findings.errors

@@ -62,6 +62,7 @@ error: data-race between sub-groups of a work-group on local memory tile[63], be
     )
 
 
+@pytest.mark.thorough
 def test_a_race_inside_a_sub_group():
     finding = only(swap, N, OUT, distance=1)
     assert (
@@ -104,6 +105,7 @@ def turns(wg, out):
     return out.at[wg.global_id()].set(x)
 
 
+@pytest.mark.thorough
 def test_a_race_between_two_turns_of_a_loop():
     finding = only(turns, N, OUT)
     assert str(finding).splitlines() == [
@@ -215,6 +217,7 @@ def narrow(wg, x):
     return x.atomic(scope="work_group")[0].add(1)  # add
 
 
+@pytest.mark.thorough
 def test_a_scope_that_is_too_narrow():
     finding = only(narrow, N, OUT)
     assert (
@@ -235,6 +238,7 @@ def flags(wg, x):
     return x.at[5].set(1)  # store
 
 
+@pytest.mark.thorough
 def test_stores_of_one_value():
     finding = only(flags, xe.NDRange(64, 64), OUT)
     assert finding.severity == "note"
@@ -370,6 +374,7 @@ def fence(wg, out):
     return out.at[wg.global_id()].set(a[63 - lid] + b[63 - lid])  # read
 
 
+@pytest.mark.thorough
 def test_a_barrier_of_another_memory():
     finding = only(fence, N, OUT)
     shown, reasons = str(finding).splitlines()[:5], " ".join(" ".join(str(finding).splitlines()[5:]).split())
@@ -580,6 +585,7 @@ def everywhere(wg, x):
     return x.at[0].set(3)
 
 
+@pytest.mark.thorough
 def test_work_groups_that_store_one_value_are_told_to_let_one_do_it():
     assert "where=wg.global_linear_id() == 0" in str(only(everywhere, N, OUT))
 
@@ -596,6 +602,7 @@ def with_a_helper(wg, x):
     return x.at[wg.global_id()].set(helper(tile, 63 - lid))
 
 
+@pytest.mark.thorough
 def test_lines_are_put_in_the_order_of_the_program():
     finding = only(with_a_helper, N, OUT)
     (read,) = {site.line for site in finding.sites} - {number(with_a_helper, "write")}
@@ -805,11 +812,11 @@ def test_findings_come_in_one_order():
     kernel = missing_barrier_kernels()["unrolled"]
     run = xe.check(kernel, xe.NDRange(64, 64))
     texts = []
-    for _ in range(3):
+    for _ in range(2):
         checking._checked.cache_clear()
         _, findings = run(np.arange(128, dtype=np.int32), OUT)
         texts.append([str(finding) for finding in findings])
-    assert texts[0] == texts[1] == texts[2]
+    assert texts[0] == texts[1]
     found = [dataclasses.replace(findings[0], kind=kind) for kind in ("data-race", "out-of-bounds")]
     found += [dataclasses.replace(found[0], sites=(site,)) for site in sorted(findings[0].sites, key=lambda s: s.line)]
     ordered = Findings([dataclasses.replace(found[0], severity="note"), *found])

@@ -217,7 +217,7 @@ def tiles(wg, a, b, out):
     return out.at[i, j].set(total, where=i < a.shape[0])
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("memory_bytes", [None, 1, 30000, 60000, 200000])
 @pytest.mark.parametrize("rows", [96, 90])
 def test_tiles_that_groups_share(rows, memory_bytes):

@@ -109,6 +109,7 @@ GUARDED = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", GUARDED)
 @pytest.mark.parametrize("memory_bytes", [1, 1 << 11, None])
 def test_guarded_stores(name, memory_bytes):
@@ -178,6 +179,7 @@ SEVERAL = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", SEVERAL)
 @pytest.mark.parametrize("memory_bytes", [1, None])
 def test_stores_that_fill_a_memory_together(name, memory_bytes):

@@ -126,7 +126,8 @@ def unchanged(arguments, static):
         return run(again, arguments)[0]
 
 
-@pytest.mark.every(2)
+@pytest.mark.thorough
+@pytest.mark.every(4)
 @pytest.mark.optimized
 @pytest.mark.parametrize("step", STEPS)
 def test_a_sum_of_what_is_there_is_one_update(step):
@@ -137,6 +138,7 @@ def test_a_sum_of_what_is_there_is_one_update(step):
     np.testing.assert_array_equal(run(ready, arguments)[0], unchanged(arguments, static))
 
 
+@pytest.mark.thorough
 def test_as_emitted_for_a_gpu_and_as_watched():
     arguments, static = arguments_of(), {"step": "masked", "dtype": "int32"}
     watched, _ = xe.profile(count, ND_RANGE, device="h200")(*arguments, **static)
@@ -144,6 +146,7 @@ def test_as_emitted_for_a_gpu_and_as_watched():
     np.testing.assert_array_equal(unchanged(arguments, static), watched)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "uint64"])
 @pytest.mark.parametrize("step", ["sub", "max"])
 def test_integers_of_any_width_wrap(step, dtype):
@@ -170,6 +173,7 @@ def test_work_items_that_share_an_element_lose_updates():
     assert updates(prepared(racy, xe.NDRange(16, 16), arguments), arguments) == 0
 
 
+@pytest.mark.thorough
 def test_the_private_histogram_counts_in_place():
     e = kernels.EXAMPLES["histogram_private"]
     inputs = e.inputs((16384,))
@@ -179,6 +183,7 @@ def test_the_private_histogram_counts_in_place():
     assert updates(ready, inputs) == 8
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dtype", ["int32", "float32"])
 @pytest.mark.parametrize("factor", [1, -1])
 def test_known_places_beside_unknown_ones_make_no_copy(dtype, factor):

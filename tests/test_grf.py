@@ -48,6 +48,7 @@ def test_the_large_mode_halves_the_threads_however_few_registers_are_used(device
     assert estimated(dataclasses.replace(doubled, grf_size=128), device).occupancy == default
 
 
+@pytest.mark.thorough
 def test_the_large_mode_spills_less():
     default, chosen = estimated(many), estimated(large(many))
     assert default.registers == chosen.registers

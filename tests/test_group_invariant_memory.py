@@ -178,7 +178,8 @@ def test_results_are_those_of_a_memory_for_each_group(steps, scalar):
         np.testing.assert_array_equal(got, expected)
 
 
-@pytest.mark.every(3)
+@pytest.mark.thorough
+@pytest.mark.every(8)
 @pytest.mark.parametrize("how", STORES)
 def test_what_makes_memories_differ(how):
     """What is stored in this way decides; and it is loaded in every way."""
@@ -205,6 +206,7 @@ def test_a_table_takes_no_room_and_is_filled_once():
     assert "tensor<1048576xi32>" in text
 
 
+@pytest.mark.thorough
 def test_who_watches_a_launch_sees_the_memory_of_each_group():
     @xe.kernel
     def kernel(wg, table, out):

@@ -42,6 +42,7 @@ def test_an_estimate_from_some_work_groups_is_near_what_is_counted_on_all(few_la
     assert report.time_s == pytest.approx(counted.time_s, rel=0.05)
 
 
+@pytest.mark.thorough
 def test_the_error_of_accesses_that_go_up_and_down_together_is_that_of_their_sum(few_lanes):
     @xe.kernel
     def repeated(wg, x, out, *, turns):

@@ -117,6 +117,7 @@ SIZES, RESULTS, GROUPS = (
 )
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples.some(15))
 @given(st.lists(STEPS, min_size=1, max_size=4), SIZES, RESULTS, GROUPS)
 def test_memories_hold_what_was_stored(steps, size, result, groups):
@@ -130,6 +131,8 @@ def test_memories_hold_what_was_stored_at_length(steps, size, result, groups):
     compare(steps, size, result, groups)
 
 
+@pytest.mark.every(3)
+@pytest.mark.thorough
 @pytest.mark.parametrize("groups", [1, 2, 64])
 @pytest.mark.parametrize(
     "steps",

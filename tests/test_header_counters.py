@@ -34,6 +34,7 @@ def run(j, k, goes_on, step, other, counts=lambda j: True):
     return k, t
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("loop", LOOPS)
 def test_has_its_value_in_the_loop_and_after_it(loop):
     source = f"""kernel void f(global int *a, global int *b) {{

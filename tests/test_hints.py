@@ -140,6 +140,7 @@ def tree(wg, x, out, *, free):
     return out.at[wg.global_id()].set(wg.barrier(words)[word(i)])
 
 
+@pytest.mark.thorough
 def test_what_spreading_the_words_of_a_tree_gains_is_what_is_told():
     arrays = (jax.ShapeDtypeStruct((512 * 64,), np.float32), jax.ShapeDtypeStruct((256 * 64,), np.float32))
     plain, spread = (

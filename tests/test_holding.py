@@ -16,6 +16,7 @@ def ran(body: str):
     return xe.load(f"{_HEAD}int main() {{\n sycl::queue q; std::vector<int> v(4, 5), w(4);\n{body}\n}}").run()
 
 
+@pytest.mark.thorough
 def test_a_buffer_has_written_back_when_it_ends():
     found = ran(f'{{ sycl::buffer b(v); {_KERNEL} }} printf("%d", v[0]);')
     assert (found.output, len(found.findings)) == ("6", 0)
@@ -30,6 +31,7 @@ def test_a_host_accessor_shows_the_buffer():
     assert (found.output, len(found.findings)) == ("6 9 7", 0)
 
 
+@pytest.mark.thorough
 def test_the_host_cannot_see_what_a_buffer_has():
     found = ran(f"sycl::buffer b(v); {_KERNEL}\n q.wait(); return v[0];")
     (finding,) = found.findings
@@ -42,6 +44,7 @@ def test_the_host_may_read_what_no_command_has_written():
     assert not ran(f"sycl::buffer b(v); int x = v[0]; {_KERNEL}\n return x - 5;").findings
 
 
+@pytest.mark.thorough
 def test_what_the_host_writes_behind_a_buffer_is_found():
     (finding,) = ran(f"sycl::buffer b(v); v[0] = 3; {_KERNEL}").findings
     assert "the host writes v while the buffer of line 6 has it" in str(finding)

@@ -204,6 +204,7 @@ def test_a_program_takes_its_command_line():
     assert xe.load(_HEAD + text).run(arguments=["-n", 12, 2.5]).output == "4 1 -n 13 2.5"
 
 
+@pytest.mark.thorough
 def test_letters_of_texts_that_programs_are_given_are_signed_bytes():
     text = """
     int main(int argc, char **argv) {
@@ -353,6 +354,8 @@ def test_commands_that_nothing_orders_race(order, between, depends, body, end, l
     assert all(f.kind == "data-race" and f.memory in ("x", "y") for f in result.findings)
 
 
+@pytest.mark.every(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "declared", ["int y[1]; int *h = y", "int y[100]; int *h = y", "std::vector<int> y(4); int *h = y.data()"]
 )

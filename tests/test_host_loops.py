@@ -85,6 +85,7 @@ def test_a_bound_that_varies_is_left_open(made):
     assert made == [[], ["n"]]
 
 
+@pytest.mark.thorough
 def test_pointers_that_meet_in_one_memory_are_another_kernel(made):
     text = output(21, "int sum = update(turn % 2 ? a : b, a, 8000);")
     assert text == expected(21, lambda a, b, turn: update(a if turn % 2 else b, a, 8000))

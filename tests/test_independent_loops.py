@@ -99,7 +99,7 @@ def test_private_memory(move, masked, length):
     assert found == [] or length < 4
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("move", "apart", "spare"),
     [(ITEMS, 1, 0), (-ITEMS, 1, 3), (1, 0, 2), *longer((-1, 0, 0), (40, 1, 0), (1, 40, 0), (8, 2, 1), (7, 1, 0))],

@@ -211,6 +211,7 @@ def test_instructions_of_a_copy_and_of_tiles_are_nearly_those_of_the_counters():
             assert 0.9 < int(row["inst"]) / sum(report.instructions.values()) < 1.15, row["cid"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "arguments"), [("g_gather", 1), ("gatom_minmax_s32", 0)])
 def test_instructions_of_small_kernels_are_those_of_the_counter(name, arguments):
     """What a compiler puts before them, and loads for each argument, is a third of all; what both ask for is once.

@@ -106,7 +106,7 @@ def keys_that_expose(defect: Defect, most: int) -> list[int]:
     return found
 
 
-@pytest.mark.every(9)
+@pytest.mark.every(18)
 @pytest.mark.parametrize("defect", [d for d in RACY if d.name not in HARMLESS], ids=lambda d: d.name)
 def test_a_race_gives_a_wrong_answer_under_some_key(defect):
     assert keys_that_expose(defect, most=1)
@@ -124,7 +124,7 @@ def assert_right_under(defect: Defect, kernel: xe.Kernel, keys: Any) -> None:
     assert not wrong, f"{defect.name} gives a wrong answer under the keys {wrong}"
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(10)
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda d: d.name)
 def test_a_kernel_without_races_gives_a_right_answer(defect):
     assert_right_under(defect, defect.corrected, FEW)
@@ -332,7 +332,7 @@ def of_all_kinds(wg, x, y, total):
     return y, total
 
 
-@pytest.mark.parametrize("key", range(2, 6))
+@pytest.mark.parametrize("key", [2, 3])
 def test_programs_of_all_kinds_give_what_they_give_in_lockstep(key):
     x = np.random.default_rng(0).integers(-(2**40), 2**40, (8, 12))
     arguments = x, np.zeros((8, 12), np.int64), np.zeros(2, np.int64)
@@ -392,7 +392,8 @@ def stacked(wg, x, y):
     return y.at[i].set(total)
 
 
-@pytest.mark.parametrize("key", range(4))
+@pytest.mark.thorough
+@pytest.mark.parametrize("key", range(2))
 def test_a_loop_stacks_values_of_work_items(key):
     x, nd_range = np.arange(24, dtype=np.int32), xe.NDRange((4, 6), (2, 3))
     outputs = xe.launch(stacked, nd_range, schedule=key)(x, np.zeros(24, np.int32))

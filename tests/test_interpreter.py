@@ -69,7 +69,7 @@ def copied_memories(launch: Any, *arguments: Any) -> list[int]:
 
 
 class TestCopies:
-    @pytest.mark.every(2)
+    @pytest.mark.every(4)
     @pytest.mark.parametrize("name", EXAMPLES)
     def test_no_memory_is_copied_but_for_its_first_contents(self, name):
         """Each chunk begins with a fresh copy of the poison for each local memory; nothing else is copied.
@@ -184,6 +184,7 @@ class TestLoops:
 
 
 class TestWindows:
+    @pytest.mark.every(4)
     @pytest.mark.parametrize("offset", [-65, -64, -1, 0, 1, 63, 64, 65])
     @pytest.mark.parametrize("memory_bytes", [1, 1 << 20])
     def test_a_window_that_reaches_over_an_end_gives_poison_there(self, offset, memory_bytes):

@@ -57,6 +57,7 @@ def places(wg, width, out, *, signed):
     return out.at[wg.global_linear_id()].set(row * 1000 + column * 10 + lax.rem(i, jnp.broadcast_to(width, i.shape)))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("width", [1, 2, 7, 17, 299, 300, 5000, -1, -7])
 @pytest.mark.parametrize("signed", [False, True])
 def test_rows_and_columns_of_a_width_that_is_an_argument(signed, width):

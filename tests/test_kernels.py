@@ -72,7 +72,7 @@ def as_int(x):
 
 @pytest.mark.optimized
 class TestKernels:
-    @pytest.mark.every(3)
+    @pytest.mark.every(4)
     @pytest.mark.parametrize(("name", "size"), [case for case in CASES if case[0] in JUDGED])
     def test_agrees_with_its_reference(self, name, size):
         e = EXAMPLES_FOR_TESTS[name]

@@ -22,7 +22,7 @@ def test_a_network_that_sorts_all_zeros_and_ones_sorts_everything(size):
 def test_different_pieces_are_those_of_a_set(how, dtype):
     random, sizes = np.random.default_rng(0), (1, 4, 48)
     with jax.enable_x64(True):
-        for size in (1, 7, 16, 32):
+        for size in (1, 7, 32):
             key = random.integers(0, 400, (5, 3, size)).astype(dtype)
             active = random.random(key.shape) < random.random((5, 3, 1))
             count = jax.jit(lanes.different, static_argnums=(2, 3, 4)) if how == "jit" else lanes.different

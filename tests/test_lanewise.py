@@ -57,7 +57,7 @@ def test_work_items_that_are_mixed_are_not_kept_apart(function):
     assert not keeps_apart(function)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("function", APART.values(), ids=APART)
 def test_what_is_kept_apart_depends_on_the_work_items_own_elements_alone(function):
     """All elements but those of one work-item are made others, and its results stay."""

@@ -97,6 +97,7 @@ def test_deterministic_and_donated_launches_change_nothing(program):
     assert_as_the_oracle_says(program, launched(program, deterministic=True, donate=True))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("chunk", [2, 5])
 @pytest.mark.parametrize("op", ["add", "fetch_add", "sub", "fetch_sub"])
 def test_deterministic_float_atomics_round_in_the_order_of_the_work_items(op, chunk):
@@ -146,6 +147,7 @@ def count_in_groups(wg, x, bins):
     return bins.atomic[lid].add(own[lid], where=lid < 8)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("chunk", range(1, 8))
 def test_the_last_chunk_need_not_be_full(chunk):
     x = np.random.default_rng(0).integers(0, 8, 7 * 20).astype(np.int32)
@@ -189,7 +191,7 @@ def test_a_launch_in_a_jitted_function_traces_once():
         np.testing.assert_array_equal(count(x), np.bincount(x, minlength=8))
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize(("dtype", "chunk"), [("int32", 1), ("int32", 5), ("uint64", 2)])
 @pytest.mark.parametrize("op", OPERATIONS)
 def test_old_values_are_those_of_some_serial_order(op, dtype, chunk):

@@ -74,6 +74,7 @@ SUMMED = {
 }  # fmt: skip
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("case", SUMMED)
 def test_functions_of_groups(case):
     statements, expected = SUMMED[case]

@@ -96,7 +96,7 @@ def matrix(n, m):
     return np.arange(1, n * m + 1, dtype=np.int32).reshape(n, m), np.full((n, m), -1, np.int32)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("memory_bytes", [None, 1, 4000])
 @pytest.mark.parametrize(("n", "m"), [(40, 24), (7, 100), (96, 10), (1, 960), (960, 1)])
 def test_a_matrix_by_work_items_of_one_dimension(n, m, memory_bytes):

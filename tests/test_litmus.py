@@ -866,6 +866,7 @@ def naive_races(structure, size, rf, mo):
     return conflicts - hb - {(b, a) for a, b in hb} - {(a, b) for a, b in incl if a in atomics and b in atomics}
 
 
+@pytest.mark.thorough
 def test_the_model_agrees_with_a_second_implementation():
     compared, racy = 0, 0
     for items in programs(250, 5, ORDERS, wild=True):

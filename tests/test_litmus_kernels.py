@@ -97,7 +97,7 @@ CASES = {
 }
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", CASES)
 def test_flags_locks_and_fences(name):
     assert_agrees(CASES[name])
@@ -137,7 +137,7 @@ def drawn(seed: int) -> Litmus:
     return litmus("drawn", items, draw.choice(("device", "work_group", "sub_group")))
 
 
-@pytest.mark.parametrize("seed", [pytest.param(n, marks=[pytest.mark.long] if n % 10 else []) for n in range(201)])
+@pytest.mark.parametrize("seed", [pytest.param(n, marks=[pytest.mark.long] if n % 20 else []) for n in range(201)])
 def test_random_tests(seed):
     assert_agrees(drawn(seed))
 

@@ -225,6 +225,7 @@ def test_intels_compiler_unrolls_short_loops_alone():
     assert each == [(40, "hd530"), (40, "a770"), (40, "max1550"), (40, "b580"), (None, "h200")]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("kernel", "loads", "rounds"),
     [
@@ -298,6 +299,8 @@ def anywhere(wg, x, out, *, loads, turns):
     return out.at[i].set(lax.fori_loop(0, turns, step, jnp.zeros(wg.size, jnp.float32)))
 
 
+@pytest.mark.every(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(6))
 def test_with_a_load_more_a_launch_never_takes_less_time(seed):
     rng = np.random.default_rng(seed)

@@ -121,6 +121,7 @@ def told(findings):
     return [str(finding) for finding in findings]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("racing", [False, True])
 def test_a_check_knows_places_again_and_looks_at_others(runs, forgetting, racing):
     places, x, out = np.arange(ITEMS, dtype=np.int32), np.arange(ITEMS, dtype=np.int32), np.zeros(ITEMS, np.int32)
@@ -190,6 +191,7 @@ def test_what_decides_on_accesses_is_all_but_what_only_comes_to_memory():
     assert [names[k] for k in apart.deciding(prepared)] == ["places", "times", "masks", "chosen"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", GIVEN)
 def test_a_profile_knows_counts_again_and_counts_others(runs, forgetting, name):
     profile = xe.profile(looked_up, ND_RANGE)

@@ -52,7 +52,7 @@ def run(function: Any, *arguments: Any, nd_range: xe.NDRange = RANGE, **static: 
 # --- Plain loads and stores ---
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("shape", [(SIZE,), (3, 6), (3, 2, 3)])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_dtype_passes_unchanged_through_every_space(dtype, shape):
@@ -152,6 +152,7 @@ def stored(values: np.ndarray, indices: Any, written: Any) -> np.ndarray:
     return values
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("given", ["data", "constants"])
 @pytest.mark.parametrize("dtype", OUTSIDE)
 def test_an_index_out_of_bounds_gives_poison_and_stores_nothing(dtype, given):
@@ -173,6 +174,7 @@ def test_an_index_out_of_bounds_gives_poison_and_stores_nothing(dtype, given):
     assert_same(target, stored(np.zeros(5, np.int32), used, np.arange(1, len(used) + 1)))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("dtype", "start"), [(d, s) for d, starts in OUTSIDE.items() for s in starts])
 def test_consecutive_and_scalar_indices_out_of_bounds_do_not_wrap(dtype, start):
     """`start + local_id`, computed without overflow in the index's own dtype, where a slice would be tempting."""
@@ -254,7 +256,7 @@ def test_a_memory_without_elements_is_all_out_of_bounds():
 # --- Masks ---
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("mask", ["static", "data", "group", "all", "none", "scalar"])
 @pytest.mark.parametrize("index", ["lane", "data", "uniform", "group"])
 def test_masked_work_items_take_no_part(mask, index):
@@ -453,7 +455,7 @@ def operands(dtype: str, count: int, seed: int) -> np.ndarray:
     return some(dtype, count, seed)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize(("op", "dtype"), atomic_cases())
 def test_atomic_updates_of_local_and_global_memory(op, dtype):
     """Work-items meet in few elements; some are masked out, some point out of bounds."""

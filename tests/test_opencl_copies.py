@@ -48,6 +48,7 @@ def test_elements_of_any_type(of, dtype, parts):
     np.testing.assert_array_equal(np.asarray(got)[..., :seen], given[:, ::-1, :seen])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("count", "index"), [(SIZE, "COUNT - 1 - k"), (SIZE, "k"), (8, "k"), (160, "k ^ 1")])
 def test_what_is_read_before_the_wait_is_a_data_race(count, index):
     given = np.arange(2 * count, dtype=np.float32)
@@ -69,6 +70,7 @@ __kernel void other(__global int* out, __global const int* in) {
 }"""
 
 
+@pytest.mark.thorough
 def test_a_wait_is_no_barrier_for_other_memories():
     given, out = np.arange(16, dtype=np.int32), np.zeros(2 * SIZE, np.int32)
     _, found = xe.check(xe.load(OTHER.replace("BARRIER", ""))["other"], RANGE)(out, given)
@@ -89,6 +91,7 @@ __kernel void back(__global int* out) {
 }"""
 
 
+@pytest.mark.thorough
 def test_copies_from_local_memory_need_what_was_stored():
     out = np.zeros(2 * SIZE, np.int32)
     _, found = xe.check(xe.load(BACK.replace("BARRIER", ""))["back"], RANGE)(out)
@@ -181,6 +184,7 @@ __kernel void part(__global int* out, __global const int* in) {
 }"""
 
 
+@pytest.mark.thorough
 def test_a_wait_in_a_branch_that_not_all_take_is_a_divergence():
     given = np.arange(16, dtype=np.int32)
     _, found = xe.check(xe.load(PART)["part"], RANGE)(np.zeros(32, np.int32), given)
@@ -245,6 +249,7 @@ def test_a_copy_that_work_items_do_not_make_together_is_a_divergence(copy):
     assert [(f.kind, f.sites[0].line) for f in found if f.kind != "data-race"] == [("barrier-divergence", 6)]
 
 
+@pytest.mark.thorough
 def test_two_copies_to_one_place_are_a_data_race():
     source = """
     __kernel void twice(__global int* out, __global const int* in) {

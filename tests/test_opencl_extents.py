@@ -42,13 +42,14 @@ def uses(place, line, index):
     return [f for f in beyond(source, ZEROS, PAIRS, IDS % 8) if f[1] == named[1]], named
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("index", ["l & 7", "at[i]", "k"])
 def test_an_index_within_is_none(place, index):
     assert not uses(place, "for (int k = 0; k < 8; k++) { SPOT = i; out[i] += SPOT; }", index)[0]
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize(("index", "first"), [("l & 15", 8), ("8", 8), ("at[i] - 1", -1), ("k", 8)])
 def test_an_index_beyond_is_found(place, index, first):

@@ -66,7 +66,7 @@ def identity(op, dtype):
     return np.iinfo(dtype).max if op == "min" else np.iinfo(dtype).min
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("kind", ["reduce", "scan_inclusive", "scan_exclusive"])
 @pytest.mark.parametrize(
     ("level", "op", "name"),
@@ -231,6 +231,7 @@ def test_a_work_groups_function_in_a_branch_is_a_divergence():
     np.testing.assert_array_equal(got, np.full(ITEMS, 47 * 24))
 
 
+@pytest.mark.thorough
 def test_a_reduction_of_a_group_is_one_number_that_steers_the_group():
     source = """
     __kernel void steered(__global int* out, __global const int* in) {
@@ -246,6 +247,7 @@ def test_a_reduction_of_a_group_is_one_number_that_steers_the_group():
     np.testing.assert_array_equal(got, np.repeat([1, 10], GROUP))
 
 
+@pytest.mark.thorough
 def test_a_partial_sub_group_reduces_what_it_has():
     source = f"""
     __attribute__((intel_reqd_sub_group_size({LANES})))
@@ -279,6 +281,7 @@ def test_a_cluster_that_is_not_known_is_refused():
 # ---- Intel's blocks ----
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("suffix", "name"), [("", "uint"), ("_us", "ushort"), ("_uc", "uchar"), ("_ul", "ulong")])
 def test_blocks_are_lane_by_lane(suffix, name):
     source = f"""

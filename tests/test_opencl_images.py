@@ -108,6 +108,7 @@ __kernel void copy(__write_only image2d_t to, __read_only image2d_t from) {
 }"""
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("kind", "dtype", "scale", "channels"),
     [
@@ -199,6 +200,7 @@ __kernel void swap(__read_write image2d_t image) {
 }"""
 
 
+@pytest.mark.thorough
 def test_images_that_are_read_and_written():
     given = np.random.default_rng(4).normal(size=(4, 4, 2)).astype(np.float32)
     nd_range = xe.NDRange.opencl((4, 4), (4, 4))

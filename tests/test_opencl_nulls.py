@@ -39,6 +39,7 @@ def test_a_kernel_may_test_what_the_host_leaves_out():
     np.testing.assert_array_equal(log, IDS)
 
 
+@pytest.mark.thorough
 def test_a_null_pointer_of_the_host_that_is_used_is_out_of_bounds():
     source = "kernel void k(global int* a, global int* b) { a[get_global_id(0)] = b[get_global_id(0)]; }"
     assert checked(source, ZEROS, None)[1] == [("out-of-bounds", "b")]
@@ -61,6 +62,8 @@ kernel void own(global int* out, global const int* chosen) {
 }"""
 
 
+@pytest.mark.every(3)
+@pytest.mark.thorough
 @pytest.mark.parametrize(("of", "target"), [("int*", "x"), ("global int*", "out[i]"), ("char4*", "x")])
 @pytest.mark.parametrize(
     "use", ["*p = X;", "int y = *(private int*)p; if (y) p = 0;", "for (int k = 0; k < 9; k++) p[0] = X;"]

@@ -29,6 +29,7 @@ def printed(statements, nd_range=RANGE, words=256):
     return texts
 
 
+@pytest.mark.thorough
 def test_every_active_work_item_prints_in_its_own_order():
     first = r'if (i % 3 == 0) printf("%d: %.2f\n", i, in[i]);'
     texts = printed(first + "\n" + r'for (int k = 0; k < i % 3; k++) printf("-%d\n", k);')
@@ -69,6 +70,7 @@ def test_who_prints_too_much_is_named():
     assert texts.lost == ((7,),)
 
 
+@pytest.mark.thorough
 def test_in_functions_and_two_dimensions():
     source = r"""
     void say(int x) { if (x > 0) printf("%d at (%d, %d)\n", x, (int)get_global_id(0), (int)get_global_id(1)); }

@@ -55,6 +55,7 @@ def test_every_package_is_named_for_the_wheel():
     assert set(settings["packages"]) == folders | {"xeemu.kernels"}
 
 
+@pytest.mark.thorough
 def test_a_checkout_finds_its_kernels():
     """Python run in a checkout's root takes the package there, however xeemu is installed (-S: no finders)."""
     packages = os.pathsep.join((str(ROOT), *filter(None, sys.path)))
@@ -93,6 +94,7 @@ def test_the_command_does_not_mind_a_reader_that_leaves():
     assert run.returncode == 0
 
 
+@pytest.mark.thorough
 def test_an_error_is_no_traceback():
     run = xeemu("run", "convolution_slm", "--size", "1000x3")
     assert (run.returncode, run.stdout) == (2, "")
@@ -100,6 +102,7 @@ def test_an_error_is_no_traceback():
     assert re.fullmatch(refusal, run.stderr)
 
 
+@pytest.mark.thorough
 def test_the_demo_counts_16_million_words_in_time_and_memory():
     """The histogram that `scripts/demo` shows: correct, under 60 s and under 2 GiB."""
     command = re.search(r"xeemu\" (.*)$", (ROOT / "scripts" / "demo").read_text(), re.MULTILINE)[1].split()

@@ -15,7 +15,7 @@ LANES = 32
 LOCAL = tuple(measured.requests("patterns_shared.csv.gz", "micro_shared.csv"))
 GLOBAL = tuple(measured.requests("patterns_global.csv", "micro_global.csv"))
 # The default run takes one pattern in so many of each operation; the marker `long` all.
-STEP = 64
+STEP = 128
 
 # Bytes of an access: the dtype of an element, and how many elements of a work-item lie side by side.
 WAYS = {

@@ -43,7 +43,7 @@ def _example(name):
     return example.kernel, example.nd_range(size), example.inputs(size), static
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", kernels.EXAMPLES)
 def test_profile_gives_the_bits_of_launch_and_estimate_its_figures(name):
     kernel, nd_range, inputs, static = _example(name)
@@ -97,6 +97,7 @@ def squares(wg, x, total):
     return total.atomic[0].add(x[i] * x[i], where=live)
 
 
+@pytest.mark.thorough
 def test_atomics_of_a_plain_range_that_is_not_full():
     x = np.arange(-7, 523, dtype=np.int32)
     (total), report = xe.profile(squares, xe.NDRange(x.size))(x, np.zeros(1, np.int32))

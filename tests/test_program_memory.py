@@ -383,6 +383,7 @@ def program(tmp_path_factory):
     return xe.load(file)
 
 
+@pytest.mark.thorough
 @pytest.mark.every(2)
 @pytest.mark.parametrize("name", _CASES)
 def test_what_is_wrong_with_memory_is_found_at_its_line(program, name):

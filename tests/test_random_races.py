@@ -19,6 +19,7 @@ def test_check_agrees_with_all_interleavings(seed, tmp_path):
     assert compared.verdict != "hidden", str(compared)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("seed", range(12))
 def test_the_reduction_of_interleavings_loses_none(seed):
     made = synchronising.program(seed)

@@ -364,6 +364,7 @@ def test_a_trace_and_an_estimate_see_a_change(monkeypatch):
     assert not set(before) & set(told())
 
 
+@pytest.mark.thorough
 def test_what_a_static_function_reaches_is_seen(monkeypatch):
     before = answers(of_static, f=twice)
     monkeypatch.setitem(globals(), "N", 4)

@@ -71,6 +71,7 @@ def scattered(wg, places, times, out):
     return out.at[places[i]].set(last)
 
 
+@pytest.mark.thorough
 def test_what_runs_long_and_right_is_screened_with_all_effort(monkeypatch):
     shorts, run = [], Watched.run
 

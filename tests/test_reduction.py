@@ -91,6 +91,7 @@ def test_local_memory_has_a_pass_for_each_sub_group():
     assert (of_add.op, of_add.requests, of_add.passes) == ("atomic", 4 * GROUPS, 4 * GROUPS)
 
 
+@pytest.mark.thorough
 def test_the_run_counts_the_same_where_data_decide_who_takes_part():
     @xe.kernel
     def of_positive(wg, x, out):

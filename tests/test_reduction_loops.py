@@ -116,7 +116,8 @@ def test_every_operation_and_dtype(dtype):
         assert not emitted(every_operation, xe.NDRange(1, 1), (x, out))
 
 
-@pytest.mark.every(2)
+@pytest.mark.thorough
+@pytest.mark.every(4)
 @pytest.mark.parametrize("how", ["value", "global", "local", "private"])
 @pytest.mark.parametrize(
     ("groups", "items", "length"),
@@ -146,6 +147,7 @@ def test_a_long_loop_of_single_elements_is_one_pass(how):
         assert int(np.asarray(got)[0]) == 1 ^ length % 2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("length", [4096, 5000, *longer([4095], [4097], [70_001], [1_000_003])])
 @pytest.mark.parametrize("op", ["add", "min", *longer(["mul"], ["and"])])
 def test_rows_of_any_length(length, op):
@@ -230,6 +232,7 @@ def conditional(wg, x, out, *, length, how):
     return out.at[i].set(lax.fori_loop(0, length, choose, x[i]))
 
 
+@pytest.mark.thorough
 @pytest.mark.every(2)
 @pytest.mark.parametrize("how", ["store", "where", "load"])
 @pytest.mark.parametrize("length", [40, 1000])
@@ -257,6 +260,7 @@ def leaving(wg, x, out, *, start, move, length, gathered):
     return out.at[i].set(lax.fori_loop(0, length, turn, i * 0))
 
 
+@pytest.mark.thorough
 @pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("start", "move", "length", "gathered"),
@@ -376,6 +380,8 @@ def several(wg, x, out, low, *, length):
     return out.at[i].set(out[i] + rest), low
 
 
+@pytest.mark.every(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize("length", [33, 64, 1001])
 @pytest.mark.parametrize("items", [1, 2])
 def test_several_carries(length, items):
@@ -491,6 +497,7 @@ def carried_only(wg, x, out, *, reverse, length):
     return out.at[0].set(lax.scan(turn, (jnp.int32(0), out[0]), None, reverse=reverse, length=length)[0][1])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("reverse", [False, True])
 def test_scans(reverse):
     x, out = numbers(100), np.ones(1, np.int32)
@@ -534,6 +541,7 @@ def tables(wg, x, table, out, *, length):
     return out.at[i].set(lax.fori_loop(0, length, turn, i * 0))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("groups", "items"), [(1, 4), (3, 5)])
 def test_tables(groups, items):
     length = 99
@@ -564,6 +572,7 @@ def nested(wg, x, out, *, rows, length):
     return out.at[0].set(out[0] ^ most)
 
 
+@pytest.mark.thorough
 def test_nested_loops():
     rows, length = 7, 90
     x, out = numbers(rows * length), np.ones(1, np.int32)
@@ -574,6 +583,7 @@ def test_nested_loops():
         assert got[0] == total ^ max(sums.max(), 0)
 
 
+@pytest.mark.thorough
 def test_a_single_work_item_among_others_that_do_not_exist():
     """A plain range of one work-item, as an example has it."""
 

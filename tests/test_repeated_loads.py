@@ -51,6 +51,7 @@ def test_loads_of_pointers(source, expected):
     assert loads(source) == expected
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough
 @pytest.mark.parametrize(("source", "expected"), CASES)
 def test_a_run_leaves_out_the_same_loads(source, expected):
@@ -64,6 +65,7 @@ def test_a_run_leaves_out_the_same_loads(source, expected):
     assert [sum(each) / GROUPS for each in made] == expected
 
 
+@pytest.mark.thorough
 def test_a_run_counts_what_a_loop_loads_once():
     """By each group that has an iteration, of so many as data say, one inside the other."""
     source = """kernel void k(global float *x, global int *n, global int *at, global float *y) {
@@ -78,6 +80,7 @@ def test_a_run_counts_what_a_loop_loads_once():
     assert requests == {("n", 3): 4, ("at", 3): 3, ("x", 3): 3 + 10, ("n", 4): 3, ("at", 4): 10, ("x", 4): 3 * 10}
 
 
+@pytest.mark.thorough
 def test_a_loop_that_need_not_begin_leaves_nothing_in_registers():
     """Inside another one, too, of which data decide as well."""
     source = """kernel void k(global const int *restrict n, global const float *restrict x, global float *restrict y) {
@@ -92,6 +95,7 @@ def test_a_loop_that_need_not_begin_leaves_nothing_in_registers():
     assert {s.line: s.requests for s in report.sites if s.memory == "x" and s.op == "load"} == {4: 0, 5: 3}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("place", ["q[i + 2]", "q[(i + 1) + 1]", "q[2 + i]"])
 def test_what_is_stored_is_loaded_anew_however_its_place_is_written(place):
     source = "kernel void k(global int *restrict q, global float *restrict p, global float *restrict y) {"
@@ -180,6 +184,7 @@ def test_a_volatile_field_is_accessed_each_time(field, times):
     assert sum(s.requests for s in report.sites if s.op == "load") == times * GROUPS
 
 
+@pytest.mark.thorough
 def test_volatile_accesses_of_sycl():
     source = """#include <sycl/sycl.hpp>
         int main() { sycl::queue q;

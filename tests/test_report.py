@@ -513,10 +513,10 @@ class Tags(HTMLParser):
 
 
 @pytest.mark.parametrize(
-    "report", [NAIVE, EMPTY, profiled(), sampled(4)], ids=["naive", "empty", "profiled", "sampled"]
+    "given", [lambda: NAIVE, lambda: EMPTY, profiled, lambda: sampled(4)], ids=["naive", "empty", "profiled", "sampled"]
 )
-def test_a_page_needs_nothing_else_and_shows_what_the_text_does(report, tmp_path):
-    page = Tags()
+def test_a_page_needs_nothing_else_and_shows_what_the_text_does(given, tmp_path):
+    report, page = given(), Tags()
     page.feed(report.to_html(tmp_path / "report.html"))
     assert (tmp_path / "report.html").read_text() == report.to_html()
     assert page.open == page.links == []

@@ -31,6 +31,7 @@ def both(wg, x, indices, out):
     return out.at[i].set(x[i] + indices[i].astype(jnp.float32))
 
 
+@pytest.mark.thorough
 def test_a_load_whose_address_is_loaded_waits_by_itself():
     out = X[:N]
     assert waited(gathered, X, INDICES, out) == {"x": 1, "indices": 1}

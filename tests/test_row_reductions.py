@@ -29,7 +29,7 @@ def numbers(shape, dtype="int32"):
     return np.random.default_rng(0).integers(info.min, info.max, shape, dtype, endpoint=True)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("op", COMBINE)
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "int8", "int16", "int64"])
 @pytest.mark.parametrize("length", [1, 255, 256, 4096, 5000, 2**18 + 300])

@@ -81,6 +81,7 @@ def _atomics(report):
     return [site for site in report.sites if site.op == "atomic" and site.space == "local"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("sample", [2, 30, 299])
 def test_a_sample_estimates_what_depends_on_data_and_leaves_the_rest_exact(sample):
     (outputs, whole), (sampled_outputs, sampled) = _profile(None), _profile(sample)
@@ -108,10 +109,12 @@ def test_a_larger_sample_has_smaller_errors():
     assert errors[0] > errors[1] > errors[2] > 0
 
 
+@pytest.mark.thorough
 def test_a_sample_of_all_groups_is_the_whole_count():
     assert _profile(GROUPS)[1].to_dict() == _profile(10**6)[1].to_dict() == _profile(None)[1].to_dict()
 
 
+@pytest.mark.thorough
 def test_groups_that_are_alike_have_no_error():
     (site, *_) = _atomics(_profile(20, np.zeros(GROUPS * SIZE, np.int32))[1])
     assert site.errors == {"requests": 0, "passes": 0, "ideal_passes": 0}

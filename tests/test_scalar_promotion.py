@@ -155,20 +155,22 @@ def assert_accumulates(promoted, space, index, dtype=np.int32, **static):
     return assert_promoted(accumulate, ND_RANGE, arguments, static, elements, promoted)
 
 
-@pytest.mark.every(2)
+@pytest.mark.thorough
+@pytest.mark.every(4)
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("loop", LOOPS)
 def test_one_place_is_carried_as_values(space, loop):
     assert_accumulates(True, space, "strided", loop=loop)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("index", ["row", "backwards", "two"])
 def test_of_any_pattern_without_repetitions(space, index):
     assert_accumulates(True, space, index)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("where", MASKS)
 @pytest.mark.parametrize("how", ["store", "load"])
@@ -177,12 +179,14 @@ def test_masks_may_differ(space, where, how):
     assert_accumulates(where != "even", space, "strided", where=where, how=how)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("dtype", [np.float32, np.uint8, np.int64, np.float64])
 def test_of_any_dtype(space, dtype):
     assert_accumulates(True, space, "row", dtype)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("loop", ["scan", "nested", "while"])
 def test_a_loop_that_never_runs_changes_nothing(space, loop):
@@ -197,6 +201,7 @@ def test_a_loop_that_never_runs_changes_nothing(space, loop):
     assert_accumulates(True, space, "strided", turns=0, loop=loop)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("space", ["local", "private"])
 @pytest.mark.parametrize("loop", ["scan", "while", "varying", "branch"])
 def test_an_index_computed_before_the_loop(space, loop):
@@ -224,6 +229,7 @@ def test_other_uses_keep_a_memory_as_it_is(space, static):
     assert_accumulates(False, space, **static)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("index", ["pairs", "scalar", "data"])
 def test_work_items_share_no_private_element(index):
     assert_accumulates(True, "private", index)
@@ -241,6 +247,7 @@ def test_groups_that_share_an_element_of_global_memory_go_through_it():
     assert_promoted(shared, xe.NDRange(ITEMS, ITEMS), (out,), {}, out.size)
 
 
+@pytest.mark.thorough
 def test_elements_of_groups_in_two_dimensions():
     @xe.kernel
     def products(wg, a, b, c):
@@ -261,6 +268,8 @@ def test_one_work_item_may_use_scalars_and_arrays():
     np.testing.assert_array_equal(got, e.reference(*inputs))
 
 
+@pytest.mark.every(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "lanes", [[0], [5], [1, 4, 7], [2, 3, 4], [0, 3, 4]], ids=lambda lanes: "-".join(map(str, lanes))
 )
@@ -309,6 +318,7 @@ def test_what_the_others_get_where_some_work_items_load():
     np.testing.assert_array_equal(got, np.tile(np.where(chosen, 4 * x, 3), 2))
 
 
+@pytest.mark.thorough
 def test_two_memories_of_which_one_is_carried_as_values():
     @xe.kernel
     def both(wg, x, out):
@@ -426,6 +436,8 @@ def test_who_watches_sees_every_access(stride):
     assert sum(site.requests for site in report.sites if site.space == "local") == 2 * (2 + 2 * 20)
 
 
+@pytest.mark.every(3)
+@pytest.mark.thorough
 @pytest.mark.parametrize("loop", ["scan", "varying", "branch"])
 @pytest.mark.parametrize("space", SPACES)
 def test_as_emitted_for_a_gpu_and_as_watched(space, loop):

@@ -76,6 +76,7 @@ CASES = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.every(4)
 @pytest.mark.parametrize(("static", "groups"), CASES)
 def test_the_bins_are_those_of_a_scalar_program(static, groups):
@@ -92,6 +93,7 @@ def test_the_bins_are_those_of_a_scalar_program(static, groups):
             np.testing.assert_array_equal(ready.compiled(x, out)[0], expected)
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough
 @pytest.mark.parametrize(("groups", "memory_bytes"), [(2048, None), (2048, 1 << 14), (2047, None), (64, 1)])
 def test_chunks_and_blocks_keep_to_the_bound_of_memory(groups, memory_bytes):
@@ -208,6 +210,7 @@ def divergent(wg, x, lengths, out):
     return out
 
 
+@pytest.mark.thorough
 def test_groups_that_have_left_update_nothing():
     lengths = np.asarray([0, 3, 1, 2, 0, 5], np.int32)
     x, out = words(50 * ITEMS), np.zeros(lengths.size * BINS, np.int32)
@@ -297,6 +300,8 @@ def growing(wg, x, out, *, dtype):
     return out
 
 
+@pytest.mark.every(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize("dtype", ["int16", "uint32"])
 @pytest.mark.parametrize("groups", [1, 2, 3, 4])
 def test_what_grows_in_the_loop_has_grown_after_it(groups, dtype):
@@ -332,6 +337,7 @@ def of_different_widths(wg, x, out):
     return out
 
 
+@pytest.mark.thorough
 def test_updates_of_different_widths_are_joined_on_a_gpu():
     x, out = words(20 * ITEMS), np.zeros(BINS, np.int32)
     expected = np.zeros(BINS, np.int32)
@@ -352,6 +358,7 @@ def test_a_loop_of_few_updates_copies_no_memory():
     assert f"tensor<{turns * 32 * ITEMS}x1xi32>" not in text
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("items", "groups"), [(8, 4), (5, 3)])
 @pytest.mark.parametrize("turns", [3, 70])
 def test_updates_of_own_memory_beyond_its_end_are_dropped(items, groups, turns):

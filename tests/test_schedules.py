@@ -211,7 +211,7 @@ def test_a_launch_gives_what_all_schedules_do(right):
     assert launched(right) == schedules.in_order(right)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @NAMED
 def test_check_tells_a_race_from_its_repair(racy, right):
     assert errors(findings_of(racy))
@@ -274,7 +274,8 @@ def assert_judged_rightly(program: Program) -> None:
         raise AssertionError(f"no race, but {found[0]}:\n{program}")
 
 
-@pytest.mark.every(4)
+@pytest.mark.thorough
+@pytest.mark.every(7)
 @pytest.mark.parametrize("seed", range(16))
 def test_results_differ_only_where_check_has_an_error(seed):
     assert_judged_rightly(schedules.kernel(seed))
@@ -286,6 +287,7 @@ def test_results_differ_only_where_check_has_an_error_in_many_programs(seed):
     assert_judged_rightly(schedules.kernel(seed))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("seed", range(8))
 def test_old_values_of_atomic_operations_are_no_race(seed):
     """Here results may differ without a race: nothing but the conflicts is compared."""
@@ -379,7 +381,8 @@ def test_results_differ_where_a_barrier_that_is_needed_is_not_there(barriers):
         assert schedules.as_bytes([x, y]) == tiled_reference()
 
 
-@pytest.mark.every(2)
+@pytest.mark.thorough
+@pytest.mark.every(4)
 @pytest.mark.parametrize("barriers", ALL_BARRIERS, ids=str)
 def test_check_has_an_error_exactly_where_results_differ(barriers):
     outcomes = schedules.outcomes(tiled_item, TILED, tiled_arguments(), barriers=barriers)
@@ -399,6 +402,7 @@ __kernel void pieces(__global int* out) {
 }"""
 
 
+@pytest.mark.thorough
 def test_numbers_that_memories_hold_in_bytes_are_put_together_under_a_schedule():
     got = xe.launch(xe.load(PIECES)["pieces"], xe.NDRange(16, 8), schedule=jax.random.key(1))(np.zeros(16, np.int32))
     np.testing.assert_array_equal(got, np.arange(16) + 12)

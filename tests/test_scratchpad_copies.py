@@ -421,6 +421,7 @@ def loaded_with_a_mask(wg, data, out):
     return crossed(wg, bordered(wg, data, (0, 0)), out, where=wg.local_id(0) != 3, other=9)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("body", [two_values_beyond, a_mask_of_its_own, loaded_with_a_mask])
 def test_what_no_load_within_bounds_would_give(body):
     ready = prepared(xe.kernel(body), WHOLE, (IMAGE, np.zeros_like(IMAGE)))
@@ -462,6 +463,7 @@ def test_rows_of_a_line_as_a_tile(apart):
     assert np.array_equal(run(ready, (IMAGE.reshape(-1), np.zeros((16, 24), np.int32)))[0], expected)
 
 
+@pytest.mark.thorough
 def test_what_is_twice_as_far_in_some_rows():
     @xe.kernel
     def kernel(wg, data, out):

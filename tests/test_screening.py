@@ -35,7 +35,7 @@ def told(findings):
     return sorted((str(finding), finding.count, finding.severity) for finding in findings)
 
 
-@pytest.mark.every(14)
+@pytest.mark.every(41)
 @pytest.mark.parametrize("case", [case for case in DEFECTS if not case.refused], ids=lambda case: case.name)
 def test_the_same_is_found(case, monkeypatch):
     checking._checked.cache_clear()
@@ -96,6 +96,7 @@ def with_(places, number, value):
     return np.where(np.arange(ITEMS) == number, np.int32(value), places)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("kernel", "right", "wrong", "kinds"),
     [
@@ -118,6 +119,7 @@ def test_what_is_right_is_seen_by_less_and_what_is_wrong_is_told(kernel, right, 
     assert screened[-1] is None
 
 
+@pytest.mark.thorough
 def test_what_was_wrong_is_watched_at_once_the_next_time(screened):
     check = xe.check(scattered, ND_RANGE)
     check(with_(RIGHT, 7, ITEMS), X, OUT)
@@ -138,6 +140,7 @@ def of_all_groups(wg, places, x, out):
     return out.at[wg.local_id()].set(x[wg.global_id()])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kernel", [filled, of_all_groups])
 def test_what_addresses_that_are_known_do_not_prove_is_watched_at_once(kernel, screened, monkeypatch):
     def refused(*_):

@@ -62,6 +62,7 @@ def test_fmin_is_one_instruction():
     assert arithmetic(report) == 1
 
 
+@pytest.mark.thorough
 def test_what_work_items_keep_that_have_left_a_loop_costs_nothing():
     """An iteration is a multiply-add; for 16 of them the counter is stepped and compared."""
     counts, y = np.arange(N, dtype=np.int32) // 32 * 100, np.ones(N, np.float32)

@@ -51,7 +51,8 @@ def turned(arguments):
     return [a if not np.ndim(a) else np.roll(a[::-1], 3, axis=0) for a in arguments]
 
 
-@pytest.mark.every(24)
+@pytest.mark.thorough
+@pytest.mark.every(58)
 @pytest.mark.parametrize("case", [case for case in DEFECTS if not case.refused], ids=lambda case: case.name)
 def test_equal_calls_find_what_they_find_by_themselves(case, monkeypatch):
     check = xe.check(case.defective, case.nd_range, device=case.device)
@@ -105,6 +106,7 @@ def beyond(wg, x, out):
     return out.at[i].set(x[i + 1])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kernel", [into_one, whole_table, constants, beyond])
 def test_what_no_data_decide_is_watched_once(kernel, monkeypatch):
     seen = watched_runs(monkeypatch)
@@ -129,6 +131,7 @@ def last_one_moved(wg, x, out):
     return out.at[wg.local_id()].set(x[wg.global_id()])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kernel", [last_one, last_one_moved])
 def test_data_decide_each_time_if_stores_that_race_store_one_value(kernel):
     check = xe.check(kernel, ND_RANGE)
@@ -142,6 +145,7 @@ def both(wg, x, places, out, total):
     return out.at[places[i]].set(x[i]), total.at[0].set(total[0] + x[i])
 
 
+@pytest.mark.thorough
 def test_what_data_decide_is_watched_each_time_beside_it(monkeypatch):
     seen = watched_runs(monkeypatch)
     check = xe.check(both, ND_RANGE)
@@ -151,6 +155,7 @@ def test_what_data_decide_is_watched_each_time_beside_it(monkeypatch):
     assert seen == [2, 1, 1, 1]
 
 
+@pytest.mark.thorough
 def test_a_run_in_which_a_loop_was_given_up_is_not_kept():
     @xe.kernel
     def counting(wg, x, total):

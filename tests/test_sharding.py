@@ -72,6 +72,7 @@ NAMES = (
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
 def test_four_devices_give_the_bits_of_one(name, outcomes):
     assert outcomes[name].get("same"), outcomes[name]

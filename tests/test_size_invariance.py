@@ -248,6 +248,7 @@ def test_a_sum_of_floats_is_not_proved_to_be_the_same():
     assert not are_same(kernel, (DATA, np.zeros(64, np.float32)))
 
 
+@pytest.mark.thorough
 def test_what_is_proved_to_be_the_same_does_not_run(monkeypatch):
     sizes, run = [], Checked.run
     monkeypatch.setattr(

@@ -95,6 +95,7 @@ def test_a_lane_that_a_size_has_not_is_shown():
     assert "    at 16: absent-lane" in finding.text
 
 
+@pytest.mark.thorough
 def test_silent_where_the_size_is_required():
     for kernel in butterfly, two_halves, in_lockstep:
         requiring = xe.kernel(sub_group_size=32)(kernel.function)

@@ -105,7 +105,7 @@ def test_stores_of_one_value_to_one_element():
     np.testing.assert_array_equal(launched(last_entry, NARROW, DATA, BLANK), expected)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.int64, np.float32])
 @pytest.mark.parametrize(
     ("op", "ufunc"), [("add", np.add), ("sub", np.subtract), ("min", np.minimum), ("max", np.maximum)]
@@ -209,6 +209,7 @@ def test_choices_between_what_groups_share_and_what_they_do_not(which):
     np.testing.assert_array_equal(launched(kernel, NARROW, DATA, BLANK), expected)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("op", ["add", "sub", "min", "max", "xor"])
 @pytest.mark.parametrize("local_size", [256, 32])
 def test_many_atomic_operations_on_one_element(op, local_size):
@@ -264,7 +265,7 @@ def placed_by_numpy(data, out, row, column, how, local):
     return data + 1000 * np.arange(out.shape[0])[:, None, None]
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("memory_bytes", [None, 1, 1 << 9, 1 << 12, 1 << 14])
 @pytest.mark.parametrize("groups", [(5, 7), (8, 4), (1, 6), (6, 1), (16, 16)])
 @pytest.mark.parametrize("how", ["transposed", "flat", "added", "tile", "three"])
@@ -379,6 +380,7 @@ def in_several_shapes(wg: xe.WorkGroup, x: xe.Memory, y: xe.Memory, *, how: str)
     return lax.cond((wg.group_id() % 2) == 0, lambda y: y.at[2 * i + 1].set(x[i] + 1), lambda y: y, y)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("memory_bytes", [None, 1])
 @pytest.mark.parametrize("how", ["line", "other rows", "loaded", "beyond", "branch"])
 def test_stores_that_do_not_agree(how, memory_bytes):

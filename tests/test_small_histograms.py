@@ -91,7 +91,7 @@ CASES = [
 ]
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_what_is_counted_is_what_is_added(case, counts, monkeypatch):
     given = {"turns": 64, "size": 16} | case
@@ -146,6 +146,7 @@ def updates(case, monkeypatch):
     return len(found)
 
 
+@pytest.mark.thorough
 def test_many_elements_or_numbers_with_a_fraction_are_not_counted(counts, monkeypatch):
     assert updates({}, monkeypatch) == 1
     assert updates({"size": 65}, monkeypatch) == 0

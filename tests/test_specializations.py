@@ -51,6 +51,7 @@ BUNDLED = """
 X = np.arange(1, 5, dtype=np.int32)
 
 
+@pytest.mark.thorough
 def test_a_command_sets_a_constant_for_itself():
     arrays = xe.load(PROGRAM.replace("BUNDLE", "")).run().arrays
     np.testing.assert_array_equal(arrays["once"], 3 * X)

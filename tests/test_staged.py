@@ -264,6 +264,7 @@ def test_a_shape_within_a_jit_is_a_part_of_it():
     np.testing.assert_array_equal(jax.jit(lambda x: xe.launch(doubled, RANGE)(x, SHAPE))(X), 2 * X)
 
 
+@pytest.mark.thorough
 def test_a_read_of_what_was_given_as_a_shape_is_found():
     assert not xe.check(doubled, RANGE)(X, SHAPE)[1]
     (found,) = xe.check(added, RANGE)(X, SHAPE)[1]

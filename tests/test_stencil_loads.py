@@ -58,7 +58,7 @@ _SIDES = {1: (-2, -1, 0, 1, 2), 2: (-2, 0, 1), 3: (-1, 2)}
 SQUARES = {d: list(itertools.product(_SIDES[d], repeat=d)) for d in SHAPES}
 
 
-@pytest.mark.every(6)
+@pytest.mark.every(18)
 @pytest.mark.parametrize("memory_bytes", [1, 1 << 14, None])
 @pytest.mark.parametrize("taps", [CROSSES, SQUARES], ids=["cross", "square"])
 @pytest.mark.parametrize("dimensions", SHAPES)
@@ -107,6 +107,7 @@ def test_neighbours_too_far_apart_are_read_one_by_one():
     assert branches(((-500, 0), (500, 0), (0, -250), (0, 250))) > branches(((-2, 0), (2, 0), (0, -2), (0, 2)))
 
 
+@pytest.mark.thorough
 def test_a_few_fuse_where_all_groups_are_one_chunk():
     """Around more than a few of them it pays to fill in a rectangle, which takes memory."""
     taken = {}

@@ -18,6 +18,7 @@ from xeemu.launching.chunking import Cut
 from xeemu.planning import loop_accesses, strip_lengths
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", [name for name in JUDGED if EXAMPLES_FOR_TESTS[name].run is None])
 def test_an_example_as_emitted_for_a_gpu(name):
     e, size = EXAMPLES_FOR_TESTS[name], SIZES[name][-1]
@@ -43,6 +44,7 @@ def windows(wg, x, out, *, turns, step=1, start=0, local=False):
     return out.at[i].set(lax.fori_loop(0, turns, turn, lid * 0))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("turns", "step", "start", "local"),
     [
@@ -118,6 +120,8 @@ def test_how_a_load_moves(index, move):
     assert moves.get(loads[-1]) == move
 
 
+@pytest.mark.every(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("turns", "step", "start", "local"),
     [
@@ -147,6 +151,7 @@ def test_many_work_items_on_a_cpu_take_fewer_iterations_at_a_time(turns, step, s
     assert found <= products <= found + 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("groups", "chunk", "last"), [(65, 4, 4), (20, 8, 64)])
 def test_few_groups_that_are_left_behind_have_short_code(groups, chunk, last):
     @xe.kernel

@@ -35,7 +35,7 @@ def expected(x, start, move, turns):
     return total.astype(np.uint32)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("start", "move", "turns"),
     [
@@ -182,6 +182,8 @@ def test_a_fill_that_is_read_back_in_the_loop():
         np.testing.assert_array_equal(got.view(np.uint32), total.astype(np.uint32))
 
 
+@pytest.mark.every(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize("turns", [1, 30])
 @pytest.mark.parametrize("last", [False, True])
 def test_a_loop_over_private_memory(turns, last):
@@ -200,6 +202,7 @@ def test_a_loop_over_private_memory(turns, last):
         np.testing.assert_array_equal(got.view(np.uint32), total.astype(np.uint32))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("lanes", [False, True])
 def test_a_moving_load_that_nobody_takes_part_in(lanes):
     @xe.kernel

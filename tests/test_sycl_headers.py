@@ -470,6 +470,7 @@ def test_all_headers_go_together():
     assert said("".join(f"#include <{f}>\n#include <{f}>\n" for f in sorted(FILES))) == []
 
 
+@pytest.mark.thorough
 def test_our_own_headers_stand_alone():
     for header in FILES:
         if header.startswith(("xeemu/", "sycl/detail/")):

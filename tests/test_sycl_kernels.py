@@ -872,6 +872,7 @@ void f(sycl::queue q, float *a) {{
         assert not OTHERS.search(str(refused.value))
 
 
+@pytest.mark.thorough
 def test_a_large_array_that_is_captured_is_looked_up():
     """Constants that no work-item copies to memory of its own; what the host tells of them is listed in short."""
     kernels = xe.load("""#include <sycl/sycl.hpp>

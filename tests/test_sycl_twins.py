@@ -4,30 +4,23 @@ import functools
 
 import numpy as np
 import pytest
-from test_twins import RACES, SIZES, assert_equal_counts, assert_equal_outputs
+from test_twins import RACES, assert_equal_counts, assert_equal_outputs, example, of_hand
 
 import xeemu as xe
-from xeemu.kernels import EXAMPLES, cplusplus, slm_bank
+from xeemu.kernels import cplusplus
 from xeemu.kernels.cplusplus import PROGRAMS
 
 
 class Case:
-    """An example and its program at a size."""
+    """An example and its program."""
 
     def __init__(self, name):
-        self.size = SIZES[name]
-        self.example = slm_bank.example(int(name[9:]), 100) if name.startswith("slm_bank") else EXAMPLES[name]
-        self.nd_range = self.example.nd_range(self.size)
-        self.inputs = self.example.inputs(self.size)
-        self.program = PROGRAMS[name]
-        self.kernel = self.program.load(self.example, self.size)
+        self.name, self.hand, self.program = name, example(name), PROGRAMS[name]
+        self.kernel = self.program.load(self.hand.example, self.hand.size)
 
     def of_both(self, transformation):
-        given = self.program.arguments(self.kernel, self.example, self.inputs)
-        return (
-            transformation(self.example.kernel, self.nd_range)(*self.inputs, **self.example.static),
-            transformation(self.kernel, self.nd_range)(**given),
-        )
+        given = self.program.arguments(self.kernel, self.hand.example, self.hand.inputs)
+        return of_hand(self.name, transformation), transformation(self.kernel, self.hand.nd_range)(**given)
 
 
 @functools.cache
@@ -40,11 +33,13 @@ def test_results_are_equal(name):
     assert_equal_outputs(*case(name).of_both(xe.launch))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_estimates_are_equal(name):
     assert_equal_counts(name, *case(name).of_both(xe.estimate))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_findings_are_equal(name):
     (_, hand), (_, program) = case(name).of_both(xe.check)

@@ -60,6 +60,7 @@ def summed(wg, x, y):
     return y.at[i].set(total)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("size", "items"), SIZES)
 def test_each_element_is_stored_once(size, items, counts, monkeypatch):
     x = RNG.integers(0, 100, size + 8, np.int32)
@@ -75,6 +76,7 @@ def test_the_last_group_may_have_fewer_elements(nd_range, counts, monkeypatch):
     np.testing.assert_array_equal(shared, np.convolve(x[:1018], np.ones(9, np.int32), "valid"))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "bool", "float16", "bfloat16", "int64", "float64"])
 def test_all_types_keep_their_bits(dtype, counts, monkeypatch):
     @xe.kernel
@@ -101,6 +103,7 @@ def in_place(wg, x, factor):
     return lax.fori_loop(0, 5, step, x)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("size", "items"), SIZES)
 def test_what_was_there_before_stays_and_can_be_loaded(size, items, counts, monkeypatch):
     x = RNG.integers(0, 100, size - size % items, np.int32)

@@ -300,6 +300,7 @@ launch = t.xe.launch(t.updated, t.SPREAD)
     return done.stdout
 
 
+@pytest.mark.thorough
 def test_launches_as_python_shuts_down():
     script = """
 import atexit
@@ -336,6 +337,7 @@ ran(last, t.X, committed[1])
     )
 
 
+@pytest.mark.thorough
 def test_arguments_on_several_devices_are_not_for_threads():
     script = """
 mesh = jax.make_mesh((3,), ("a",))

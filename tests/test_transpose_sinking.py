@@ -64,6 +64,7 @@ def composed(steps, x, y):
     return [value]
 
 
+@pytest.mark.thorough
 @given(STEPS)
 def test_what_is_put_off_is_what_it_was(steps):
     x, y = np.arange(24, dtype=np.int32), np.random.default_rng(0).integers(100, size=24, dtype=np.int32)
@@ -157,6 +158,7 @@ KERNELS = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("memory_bytes", [None, 1 << 14])
 @pytest.mark.parametrize("name", KERNELS)
 def test_launches_that_transpose(name, memory_bytes):

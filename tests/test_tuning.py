@@ -482,6 +482,7 @@ class TestDigest:
         assert run.returncode == 0, run.stderr
         return run.stdout
 
+    @pytest.mark.thorough
     def test_of_a_kernel_is_the_same_in_every_process_and_place(self, tmp_path):
         (tmp_path / "other").mkdir()
         first = self.digest(tmp_path)

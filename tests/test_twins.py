@@ -60,23 +60,39 @@ RACES = {
 """Of which `check` finds races: the line of the `.cl` file."""
 
 
-class Case:
-    """An example and its twin at a size."""
+class Example:
+    """An example at a size, and what is the same in another language."""
 
     def __init__(self, name):
-        self.name, self.size = name, SIZES[name]
+        self.size = SIZES[name]
         self.example = slm_bank.example(int(name[9:]), 100) if name.startswith("slm_bank") else EXAMPLES[name]
-        self.twin = TWINS[name]
         self.nd_range = self.example.nd_range(self.size)
         self.inputs = self.example.inputs(self.size)
 
+
+@functools.cache
+def example(name):
+    return Example(name)
+
+
+@functools.cache
+def of_hand(name, transformation):
+    """What a transformation gives of the hand-written kernel, which each twin is held against."""
+    case = example(name)
+    return transformation(case.example.kernel, case.nd_range)(*case.inputs, **case.example.static)
+
+
+class Case:
+    """An example and its twin."""
+
+    def __init__(self, name):
+        self.name, self.hand, self.twin = name, example(name), TWINS[name]
+        self.kernel = self.twin.load(self.hand.example, self.hand.size)
+
     def of_both(self, transformation):
         """What a transformation gives of the example, and of its twin."""
-        kernel = self.twin.load(self.example, self.size)
-        return (
-            transformation(self.example.kernel, self.nd_range)(*self.inputs, **self.example.static),
-            transformation(kernel, self.nd_range)(*self.twin.arguments(*self.inputs)),
-        )
+        given = self.twin.arguments(*self.hand.inputs)
+        return of_hand(self.name, transformation), transformation(self.kernel, self.hand.nd_range)(*given)
 
 
 def _items(finding):
@@ -132,6 +148,7 @@ def test_estimates_are_equal(name):
     assert_equal_counts(name, *case(name).of_both(xe.estimate))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", SIZES)
 def test_profiles_are_equal(name):
     (a, hand), (b, twin) = case(name).of_both(xe.profile)
@@ -139,6 +156,7 @@ def test_profiles_are_equal(name):
     assert_equal_counts(name, hand, twin)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", RACES)
 def test_races_are_found_where_the_hand_written_kernel_has_them(name):
     (a, hand), (b, twin) = case(name).of_both(xe.check)
@@ -157,6 +175,7 @@ def test_races_are_found_where_the_hand_written_kernel_has_them(name):
         assert_equal_outputs(a, b)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", [name for name in SIZES if name not in RACES])
 def test_what_is_proved_of_a_clean_kernel_is_proved_of_its_twin(name):
     (a, hand), (b, twin) = case(name).of_both(xe.check)

@@ -234,6 +234,7 @@ def by_group(wg, table):
     return functools.reduce(lambda chosen, g: jnp.where(wg.group_id() == g, rows[g], chosen), range(1, 4), rows[0])
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kernel", [cut_global, cut_local], ids=["global", "local"])
 @pytest.mark.parametrize(("place", "live"), CUT.values(), ids=CUT)
 def test_a_vector_of_which_some_elements_take_no_part_is_accessed_element_by_element(kernel, place, live):

@@ -4,7 +4,8 @@ Which loads compilers leave out is told by a model (`repeated_loads`). Here are 
 leave out. Each leaves out what is accessed again in the same body, or in one inside it, where nothing came between; and
 makes once what a loop loads from one place in each iteration, if it changes nothing of that memory, or stores to that
 place alone. None leaves out what on no path, over all branches and iterations and whichever lanes take part, was
-accessed before. A load of which both say what the model says is certain, all others are doubtful.
+accessed before; where a loop is written out, what a loop inside it makes once may be there since an iteration before.
+A load of which both say what the model says is certain, all others are doubtful.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
