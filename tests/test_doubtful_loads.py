@@ -29,6 +29,8 @@ CERTAIN = [
     "t[l] = x[i]; for (int k = 16; k > 0; k /= 2) { barrier(CLK_LOCAL_MEM_FENCE); if (l < k) t[l] += t[l + k]; }"
     "if (l == 0) y[i / 32] = t[0];",
     "if (i < 70) { a = x[i]; if (a > 0) a += x[i] * a; } y[i] = a;",
+    "if (i < 70) for (int k = 0; k < 8; k++) a += x[i] * x[i + k + 8]; y[i] = a;",
+    "for (int k = 0; k < n[0]; k += 4) a += x[k] * x[k + 1] * x[k + 2] * x[k + 3]; y[i] = a;",
 ]
 
 
@@ -44,6 +46,9 @@ DOUBTFUL = [
     ("for (int k = 0; k < n[i]; k++) a += x[i]; y[i] = a + x[i];", 0),  # the loop need not begin
     ("for (int k = 0; k < 8; k++) { if (n[k] > 2) a += x[i]; } y[i] = a;", 0),  # not in each iteration
     ("for (int k = 0; k < 8; k++) for (int j = 0; j < k % 3; j++) a += x[7]; y[i] = a;", 0),  # may be written out
+    ("for (int k = 0; k < 8; k++) if (i & 1) a += x[i]; y[i] = a;", 0),  # those who load are not all who are there
+    ("for (int k = 1; k < 8; k++) a += x[i + k - 1] * x[i + k]; y[i] = a;", 0),  # an iteration before has loaded it
+    ("for (int k = 0; k < 8; k++) a += x[i + 2 * k] * x[i + 2 * k + 6]; y[i] = a;", 0),  # three before
     ("y[i] = 1; for (int k = 0; k < 8; k++) y[i + 1 + k * n[0]] = 2; x[i] = y[i];", 1),  # a place that may be another
 ]
 

@@ -38,6 +38,7 @@ CASES = [
     ("float a = 0; if (i & 6) a = x[i]; if ((i & 6) & 3) a += x[i]; y[i] = a;", [2, 0]),  # numbers
     ("float a = 0; if (i < 70) { a = x[i]; if (a > 0) a += x[i] * a; } y[i] = a;", [3 / 4, 0]),
     ("y[i] = x[i]; barrier(CLK_GLOBAL_MEM_FENCE); z[i] = y[i] + x[i];", [2, 1]),
+    ("y[i] = x[i]; barrier(CLK_LOCAL_MEM_FENCE); z[i] = y[i] + x[i];", [2, 1]),  # whatever it fences
     ("float a = 0; for (int k = 0; k < 8; k++) a += x[i] * x[i + k]; y[i] = a;", [9, 0]),
     ("for (int k = 0; k < 8; k++) y[i] += x[i + 128 * k];", [8, 1]),
     ("y[i] = 0; for (int k = 0; k < 8; k++) y[i] += x[i + 128 * k];", [8, 0]),

@@ -4,35 +4,33 @@ Which loads compilers leave out is told by a model (`repeated_loads`). Here are 
 leave out. Each leaves out what is accessed again in the same body, or in one inside it, where nothing came between; and
 makes once what a loop loads from one place in each iteration, if it changes nothing of that memory, or stores to that
 place alone. None leaves out what on no path, over all branches and iterations and whichever lanes take part, was
-accessed before; where a loop is written out, what a loop inside it makes once may be there since an iteration before.
+accessed before, be it by some iteration before that was at the place of this one; where a loop is written out, what a
+loop inside it makes once may be there since an iteration before.
 A load of which both say what the model says is certain, all others are doubtful.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
-from xeemu.cost.memory_steps import Branch, Change, Load, Loop, Step, Store
-from xeemu.cost.places import Place, may_be_same
+from xeemu.cost.memory_steps import Branch, Change, Load, Loop, MemorySteps, Step, Store
+from xeemu.cost.places import Family, Place, may_be_same
+from xeemu.cost.unrolling import WRITTEN_OUT
 from xeemu.knowledge.access_tree import Key
 from xeemu.knowledge.analysis import Facts
 from xeemu.language.linearity import Allocation
 
-Varies = Callable[[Iterable[int]], int]
-"""The loops around what makes numbered values others in each iteration."""
 
-
-def of_steps(steps: Sequence[Step], varies: Varies, never: Set[Key], once: Mapping[Key, Facts]) -> frozenset[Key]:
+def of_program(program: MemorySteps, never: Set[Key], once: Mapping[Key, Facts]) -> frozenset[Key]:
     """The doubtful loads of a program.
 
     Args:
-      steps: what it does.
-      varies: of its values.
+      program: what it does.
       never: the loads that the model leaves out.
       once: those that it makes once in each execution of a body.
     """
-    least, most = _Least(varies), _Most(varies)
-    least.go(steps, {})
-    most.go(steps, {})
-    every = {step.key for step in _accesses(steps) if isinstance(step, Load)}
+    least, most = _Least(program), _Most(program)
+    least.go(program.steps, {})
+    most.go(program.steps, {})
+    every = {step.key for step in _accesses(program.steps) if isinstance(step, Load)}
     made_once = {key for key, around in once.items() if least.once.get(key) is around}
     made_once -= {key for key, by in most.found.items() if any(depth < least.depth.get(key, 0) for depth in by)}
     return frozenset(every - (least.never & never) - made_once - (every - most.found.keys() - never - once.keys()))
@@ -78,11 +76,11 @@ class _Least:
       depth: of the loop that makes them once, the loops around its steps.
     """
 
-    def __init__(self, varies: Varies) -> None:
+    def __init__(self, program: MemorySteps) -> None:
         self.never: set[Key] = set()
         self.once: dict[Key, Facts] = {}
         self.depth: dict[Key, int] = {}
-        self._varies = varies
+        self._program = program
 
     def go(self, steps: Sequence[Step], held: _Held) -> None:
         for step in steps:
@@ -107,9 +105,10 @@ class _Least:
         left = {place: lanes for place in held if (lanes := _stored(place, changes)) is not None}
         start = {place: tuple(each | lanes for each in held[place]) for place, lanes in left.items()}
         self.go(loop.steps, dict(start))
-        always = _met_by_all(loop.steps)
         for load in _made_each_time(loop.steps):
-            is_same = load.lanes <= always and self._varies((*load.place.family.bases, *load.lanes)) < loop.depth
+            is_same = (
+                load.lanes <= loop.lanes and self._program.varies((*load.place.family.bases, *load.lanes)) < loop.depth
+            )
             if is_same and (lanes := _stored(load.place, changes)) is not None and lanes <= load.lanes:
                 self.once[load.key], self.depth[load.key] = loop.around, loop.depth
         return start
@@ -129,12 +128,6 @@ def _stored(place: Place, changes: Mapping[Allocation, Sequence[Step]]) -> froze
     steps = [step for memory in changes if may_be_same(memory, place) for step in changes[memory]]
     told = [s.lanes for s in steps if isinstance(s, Store) and s.value is not None and s.place == place]
     return frozenset[int]().union(*told) if len(told) == len(steps) else None
-
-
-def _met_by_all(steps: Iterable[Step]) -> frozenset[int]:
-    """The conditions of all accesses, which are those of the loop or body that they are in."""
-    lanes = [step.lanes for step in _accesses(steps)]
-    return lanes[0].intersection(*lanes) if lanes else frozenset()
 
 
 def _made_each_time(steps: Iterable[Step]) -> Iterator[Load]:
@@ -163,9 +156,9 @@ class _Most:
       found: the loads that it need not carry out each time, with how they may have been accessed before, as `_Ways`.
     """
 
-    def __init__(self, varies: Varies) -> None:
+    def __init__(self, program: MemorySteps) -> None:
         self.found: dict[Key, frozenset[int]] = {}
-        self._varies = varies
+        self._program = program
 
     def go(self, steps: Sequence[Step], held: _Ways) -> _Ways:
         """Goes through steps; gives what may be in registers after them."""
@@ -192,8 +185,28 @@ class _Most:
     def _repeat(self, loop: Loop, held: _Ways) -> _Ways:
         end = self.go(loop.steps, dict(held))
         by = frozenset({loop.depth if loop.counted else _NOT_WRITTEN_OUT})
-        lasting = {place: by for place in end if self._varies(place.family.bases) < loop.depth}
+        lasting = dict.fromkeys(self._still_there(end, loop), by)
         return _either([held, end, self.go(loop.steps, _either([held, lasting]))])
+
+    def _still_there(self, end: Iterable[Place], loop: Loop) -> Iterator[Place]:
+        """What later iterations may have of what one has accessed, by their bases."""
+        loaded: dict[Family, set[tuple[int, ...]]] = {}
+        for step in _accesses(loop.steps):
+            loaded.setdefault(step.place.family, set()).update(step.place.elements)
+        for place in end:
+            steps = self._program.advance(place.family, loop)
+            if steps is not None and not any(steps):
+                yield place
+            elif steps is not None and place.family in loaded:
+                reached = {e for e in loaded[place.family] if any(_is_later(e, old, steps) for old in place.elements)}
+                yield place._replace(elements=frozenset(reached))
+
+
+def _is_later(element: Sequence[int], old: Sequence[int], steps: Sequence[int]) -> bool:
+    """True if an element is, in one of the next iterations, what the old one is in this one."""
+    distances = [a - b for a, b in zip(old, element, strict=True)]
+    iterations = next((d // step for d, step in zip(distances, steps, strict=True) if step), 0)
+    return 0 < iterations <= WRITTEN_OUT and distances == [iterations * step for step in steps]
 
 
 def _either(ways: Sequence[_Ways]) -> _Ways:

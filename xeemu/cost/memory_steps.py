@@ -75,6 +75,7 @@ class Loop(NamedTuple):
       steps: of an iteration.
       depth: loops around these steps, with this one.
       around: the call path of the body that it stands in.
+      lanes: numbers of the conditions that lanes meet which come to it.
       certain: true if it has an iteration each time.
       counted: true if constants tell how many it has, so that a compiler may write it out.
       following: by number of what an iteration is given what it gives to the next one.
@@ -83,6 +84,7 @@ class Loop(NamedTuple):
     steps: "Sequence[Step]"
     depth: int
     around: Facts
+    lanes: frozenset[int]
     certain: bool
     counted: bool
     following: Mapping[int, int]
@@ -97,10 +99,12 @@ class _Scope(NamedTuple):
     Attributes:
       steps: those so far.
       depth: loops around it.
+      lanes: numbers of the conditions that lanes meet which come to it.
     """
 
     steps: list[Step]
     depth: int = 0
+    lanes: frozenset[int] = frozenset()
 
 
 class MemorySteps:
@@ -139,6 +143,8 @@ class MemorySteps:
         found: dict[Value, int] = dict(zip(region.taken, given, strict=True))
         for number, op in enumerate(region.ops):
             used = [self._of(value, found) for value in op.used]
+            if op.name == ops.REGION:
+                scope = scope._replace(lanes=self._conditions(used[0]))
             if control.of(op) is not None:
                 results = self._structured(op, facts, number, used, scope)
             elif op.name in ops.ACCESSES:
@@ -203,6 +209,12 @@ class MemorySteps:
     def _conditions(self, mask: int) -> frozenset[int]:
         return self._lanes.get(mask, frozenset((mask,)))
 
+    def advance(self, family: Family, loop: Loop) -> tuple[int, ...] | None:
+        """By how much the bases of places grow from an iteration of a loop to the next; None if that is not known."""
+        steps = [self._sums.advance(base, loop.following, loop.depth) for base in family.bases]
+        known = [step for step in steps if step is not None]
+        return tuple(known) if len(known) == len(steps) else None
+
     def met_before(self, lanes: Iterable[int], loop: Loop) -> frozenset[int]:
         """The conditions that lanes have met in the iteration of a loop before one in which they meet some."""
         found = set[int]()
@@ -228,7 +240,7 @@ class MemorySteps:
         memories = self._memories.get(key, ())
         if op.name in ops.ACCESSES:
             return set(memories) if ops.changes(op) else set()
-        return {*self._changeable.intersection(memories), *(self._aliased if memories else ())}
+        return {*self._changeable.intersection(memories), *(self._aliased if key in self._memories else ())}
 
     def _changed_in(self, op: Op, facts: Facts, number: int) -> Set[Allocation]:
         """Those of an operation with regions."""
@@ -297,25 +309,26 @@ class MemorySteps:
             before, ways = self._last, [list[Step]() for _ in op.regions]
             for k, region in enumerate(op.regions):
                 self._last = dict(before)
-                self._body(region, inner[k], control.given(op, used, k), _Scope(ways[k], scope.depth))
+                self._body(region, inner[k], control.given(op, used, k), scope._replace(steps=ways[k]))
             scope.steps.append(Branch(ways))
         else:
-            scope.steps.append(self._loop(op, facts, number, used, changed, scope.depth + 1))
+            inner_scope = _Scope([], scope.depth + 1, scope.lanes)
+            scope.steps.append(self._loop(op, facts, number, used, changed, inner_scope))
         self._renew(changed, scope.depth)
         return self._new(op.results, scope.depth)
 
     def _loop(
-        self, op: Op, facts: Facts, number: int, used: Sequence[int], changed: Set[Allocation], depth: int
+        self, op: Op, facts: Facts, number: int, used: Sequence[int], changed: Set[Allocation], scope: _Scope
     ) -> Loop:
-        self._renew(changed, depth)
-        inner, following, steps = facts.inner[number], dict[int, int](), list[Step]()
+        self._renew(changed, scope.depth)
+        inner, following = facts.inner[number], dict[int, int]()
         for k, region in enumerate(op.regions):
             seen = control.seen(op, used, k)
-            given = self._new(region.inputs, depth)
+            given = self._new(region.inputs, scope.depth)
             kept = zip(region.inputs, region.outputs, strict=False) if region is op.regions[-1] else ()
             for at, (value, output) in enumerate(kept):
                 given[at] = used[len(op.seen) + at] if value is output else given[at]
-            outputs = self._body(region, inner[k], [*seen, *given], _Scope(steps, depth))
+            outputs = self._body(region, inner[k], [*seen, *given], scope)
             following = dict(zip(given, outputs, strict=False))
         counted = induction.iterations(facts, number) is not None
-        return Loop(steps, depth, facts, inner[-1] in self._begun, counted, following)
+        return Loop(scope.steps, scope.depth, facts, scope.lanes, inner[-1] in self._begun, counted, following)

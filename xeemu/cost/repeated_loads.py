@@ -42,7 +42,7 @@ def of_tree(tree: AccessTree, unused: Set[Key]) -> RepeatedLoads:
     program = MemorySteps(tree, unused)
     analysis = _Analysis(program)
     analysis.body(program.steps, _Registers(), _Body(0))
-    doubtful = doubtful_loads.of_steps(program.steps, program.varies, analysis.never.keys(), analysis.once)
+    doubtful = doubtful_loads.of_program(program, analysis.never.keys(), analysis.once)
     return RepeatedLoads(analysis.never, analysis.once, doubtful)
 
 

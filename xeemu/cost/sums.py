@@ -5,7 +5,7 @@ which `4 * i + 1` and `(i << 2) | 1` are one number, and the distance of `x[i + 
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -65,6 +65,7 @@ class Sums:
         self._numbers, self._depth, self._rank = numbers, depth, rank
         self._known: dict[int, Sum] = {}
         self._made_of: dict[int, Sum] = {}  # of what is broadcast or converted
+        self._bases: dict[int, Sum] = {}
         self._repeated: dict[int, int] = {}  # of what is broadcast to private elements, or work-items, what is
         self._counting: dict[int, tuple[int, int]] = {}  # of what counts along the last axis, its size and first number
 
@@ -95,7 +96,9 @@ class Sums:
             else:
                 return None
         terms = frozenset(total.items())
-        return Component(self._noted(self._numbers.of(("terms", terms)), terms), constant, step)
+        base = self._noted(self._numbers.of(("terms", terms)), terms)
+        self._bases[base] = Sum(terms, 0)
+        return Component(base, constant, step)
 
     def constant(self, value: Constant) -> int:
         """The number of a constant."""
@@ -133,6 +136,22 @@ class Sums:
     def difference(self, one: int, other: int) -> Sum:
         """What one value is more than another, in numbers from before they were broadcast or converted."""
         return self._before(_added(self.of(one), self.of(other), -1))
+
+    def advance(self, base: int, following: Mapping[int, int], depth: int) -> int | None:
+        """The constant by which the base of a component grows from an iteration to the next; None if it is none.
+
+        Args:
+          base: its number.
+          following: by number of what an iteration is given what it gives to the next one.
+          depth: loops around the iterations.
+        """
+        if self._depth.get(base, 0) < depth:
+            return 0
+        if base not in self._bases:
+            return None
+        varying = [term for term in self._before(self._bases[base]).terms if self._depth.get(term[0], 0) >= depth]
+        steps = [(self.step(number, following.get(number)), factor) for number, factor in varying]
+        return None if any(step is None for step, _ in steps) else sum((step or 0) * factor for step, factor in steps)
 
     def step(self, number: int, following: int | None) -> int | None:
         """The constant by which one value is more than another; None if it is none."""
