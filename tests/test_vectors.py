@@ -177,6 +177,34 @@ def test_a_sub_group_loads_words_that_all_its_work_items_load_a_lane_each(option
     assert not options.get("local") or load.passes == load.requests
 
 
+@pytest.mark.parametrize(
+    ("vector", "device", "requests"),
+    [
+        ("float4", "max1550", 1),
+        ("float8", "max1550", 1),
+        ("float16", "max1550", 2),
+        ("long4", "max1550", 2),
+        ("float4", "h200", 1),
+        ("float16", "h200", 4),
+        ("double2", "h200", 1),
+    ],
+)
+@pytest.mark.parametrize("volatile", ["", "volatile "])
+def test_a_vector_of_c_that_all_load_comes_in_as_few_requests_as_can_be(vector, device, requests, volatile):
+    """Of eight words where a lane each loads them, else of 16 bytes."""
+    kind = vector.rstrip("0123456789")
+    source = f"""__attribute__((intel_reqd_sub_group_size(32)))
+        kernel void k(global {volatile}const {vector} *restrict x, global {kind} *restrict y) {{
+        {vector} v = x[get_group_id(0)]; {kind} t = 0;
+        for (int k = 0; k < {vector.removeprefix(kind)}; k++) t += v[k];
+        y[get_global_id(0)] = t; }}"""
+    dtype = {"float": np.float32, "long": np.int64, "double": np.float64}[kind]
+    report = xe.estimate(xe.load(source)["k"], xe.NDRange(64, 32), device=device)(
+        np.ones(64, dtype), np.ones(64, dtype)
+    )
+    assert next(site for site in report.sites if site.op == "load").requests == 2 * requests
+
+
 # --- Vectors of which only some elements take part: `[64, 4]` places of a store, and which of them it is to ---
 
 

@@ -1,4 +1,4 @@
-"""Vector elements: loads of the elements of a vector by all work-items, of which the first one's request brings all."""
+"""Vector elements: loads of elements of a vector by all work-items, of which a request brings as many as it can."""
 
 from collections.abc import Mapping
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from xeemu.cost.costs import FIGURES
 from xeemu.cost.counter import Count, Issued
+from xeemu.cost.requests import WIDEST_BYTES
 from xeemu.devices.device import Device
 from xeemu.knowledge.access_tree import Key, Node, Operation
 from xeemu.knowledge.analysis import Facts
@@ -22,16 +23,25 @@ def of_tree(root: Node, left_out: frozenset[Key], device: Device) -> Mapping[Key
       left_out: loads that are not carried out.
       device: the modelled device.
     """
-    found, loaded = dict[Key, np.ndarray](), set[tuple[Facts, Allocation]]()
+    found, loaded = dict[Key, np.ndarray](), dict[tuple[Facts, Allocation], set[int]]()
     for operation in root.operations():
-        vector = operation.key[0], operation.place.memory
+        requests = loaded.setdefault((operation.key[0], operation.place.memory), set())
+        request = operation.access.further * operation.place.memory.dtype.itemsize // _most_bytes(operation, device)
         if not operation.access.further:
-            loaded.discard(vector)
-        elif vector in loaded and operation.key not in left_out:
+            requests.clear()
+        elif request in requests and operation.key not in left_out:
             found[operation.key] = _own(operation, device)
         if operation.key not in left_out:
-            loaded.add(vector)
+            requests.add(request)
     return found
+
+
+def _most_bytes(operation: Operation, device: Device) -> int:
+    """What a request brings at most: a vector for a lane, or words for a sub-group of which all take part."""
+    by_all = operation.mask is None and operation.node.region(operation.key[1]) is None
+    if by_all and operation.place.memory.dtype.itemsize == _WORD_BYTES and device.shared_load_words is not None:
+        return _WORD_BYTES * device.shared_load_words
+    return WIDEST_BYTES
 
 
 def _own(operation: Operation, device: Device) -> np.ndarray:
