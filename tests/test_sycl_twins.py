@@ -33,13 +33,12 @@ def test_results_are_equal(name):
     assert_equal_outputs(*case(name).of_both(xe.launch))
 
 
-@pytest.mark.every(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_estimates_are_equal(name):
     assert_equal_counts(name, *case(name).of_both(xe.estimate))
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_findings_are_equal(name):
     (_, hand), (_, program) = case(name).of_both(xe.check)
