@@ -157,7 +157,6 @@ def three_dimensions(wg, data, out):
     return out.at[i, j, k].set(total)
 
 
-@pytest.mark.thorough
 @pytest.mark.every(4)
 @pytest.mark.parametrize("memory_bytes", BRANCHES)
 @pytest.mark.parametrize("local", [(2, 2, 4), (1, 4, 8), (4, 1, 1)])
