@@ -241,6 +241,22 @@ def test_a_place_is_the_same_in_a_narrower_integer(out):
     assert load.lanes == 2 * 5 * 32 * 4
 
 
+@pytest.mark.parametrize(("narrow", "times"), [(np.int32, 1), (np.uint32, 2)])
+def test_a_place_is_the_same_in_a_wider_integer(narrow, times):
+    """No sum of numbers with a sign goes beyond the end of its type, so that it may be added up in the wider one."""
+
+    @xe.kernel
+    def kernel(wg, x, out):
+        at, i = np.arange(64)[::-1], wg.local_id().astype(narrow)
+        table = jnp.asarray(at, np.int64)[wg.local_id()]
+        total = x[table + (i + narrow(1)).astype(np.int64)] + x[(table + 1) + i.astype(np.int64)]
+        return out.at[wg.global_id()].set(total.astype(np.float64))
+
+    wide = jax.ShapeDtypeStruct(OUT.shape, np.dtype(np.float64))
+    report = xe.estimate(kernel, xe.NDRange(64, 32), device="h200")(X, wide)
+    assert sum(site.requests for site in report.sites if site.op == "load") == 2 * times
+
+
 LEAVING = [
     "for (int k = i % 3; k < i % 8; k++) a += x[i];",
     "for (int k = i % 8; k > i % 3; k--) a += x[i];",

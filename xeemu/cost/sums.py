@@ -123,11 +123,11 @@ class Sums:
             if op.attributes["dimension"] == len(op.attributes["shape"]) - 1:
                 self._counting[made] = op.attributes["shape"][-1], 0
             return made
-        is_narrower = op.name == "convert_element_type" and _is_narrower(op.results[0], op.operands[0])
-        if op.name == "convert_element_type" and not is_narrower:
-            same = op.operands[0].dtype == op.results[0].dtype
-            return used[0] if same else self._made(op, used[0], self.of(used[0]))
-        if op.name == "broadcast_in_dim" or is_narrower:
+        if op.name == "convert_element_type" and not _keeps_sums(op.results[0], op.operands[0]):
+            return self._made(op, used[0], self.of(used[0]))
+        if op.name == "convert_element_type" and op.operands[0].dtype == op.results[0].dtype:
+            return used[0]
+        if op.name in ("broadcast_in_dim", "convert_element_type"):
             found: Sum | None = self._of_each(op, used[0])
         else:
             found = self._summed(op.name, [self.of(number) for number in used])
@@ -217,9 +217,15 @@ def _is_integer(value: Value) -> bool:
     return isinstance(value.dtype, np.dtype) and value.dtype.kind in "iu"
 
 
-def _is_narrower(result: Value, operand: Value) -> bool:
-    """True if an integer holds the low bits of another one alone."""
-    return _is_integer(operand) and np.dtype(result.dtype).itemsize < np.dtype(operand.dtype).itemsize
+def _keeps_sums(result: Value, operand: Value) -> bool:
+    """True if what is converted of a sum is the sum of what is converted: low bits, and numbers with a sign in more.
+
+    No sum of numbers with a sign goes beyond the ends of its type, in C and to compilers.
+    """
+    if not _is_integer(operand):
+        return False
+    narrower = np.dtype(result.dtype).itemsize < np.dtype(operand.dtype).itemsize
+    return narrower or result.dtype == operand.dtype or operand.dtype.kind == "i"
 
 
 def _keeps_first(op: Op, rank: int) -> bool:
