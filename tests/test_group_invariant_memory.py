@@ -179,7 +179,7 @@ def test_results_are_those_of_a_memory_for_each_group(steps, scalar):
 
 
 @pytest.mark.thorough
-@pytest.mark.every(8)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("how", STORES)
 def test_what_makes_memories_differ(how):
     """What is stored in this way decides; and it is loaded in every way."""
