@@ -128,6 +128,14 @@ def test_what_users_call_tells_what_is_wrong_with_a_call(name):
         assert re.match(rf"xe\.{name} needs .*; write xe\.{name}\(", str(refused(name)))
 
 
+def test_calls_that_are_right_let_no_wrong_one_pass():
+    for _ in range(2):
+        assert xe.device("cpu") == xe.device(name="cpu")
+        assert "takes" in str(refused("device", "cpu", "cpu"))
+        assert "no option 'nam'" in str(refused("device", nam="cpu"))
+        assert "needs name" in str(refused("device"))
+
+
 @pytest.mark.parametrize("cls", GIVEN)
 def test_methods_of_what_xeemu_gives_tell_what_is_wrong_with_a_call(cls):
     members = {name: getattr(cls, name) for name, member in vars(cls).items() if not name.startswith("_")}

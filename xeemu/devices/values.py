@@ -8,6 +8,7 @@ import numbers
 import re
 import types
 import typing
+from collections.abc import Callable
 from typing import Any, Literal
 
 from xeemu.errors import KernelArgumentError
@@ -21,28 +22,42 @@ _NUMBERS: dict[Any, tuple[Any, bool]] = {
     float | None: (numbers.Real, True),
 }
 _SIZES: dict[Any, bool] = {tuple[int, ...]: False, tuple[int, ...] | None: True}
-_FLAGS: dict[Any, bool] = {bool: False, bool | None: True}
+_FLAGS: dict[Any, tuple[bool | None, ...]] = {bool: (False, True), bool | None: (False, True, None)}
 
 
 def wrong(field: dataclasses.Field[Any], value: Any) -> str | None:
     """What is wrong with a value of a field, and what to give instead; None if nothing is."""
-    annotation: Any = field.type
-    if annotation in _NUMBERS and not _is_figure(value, field):
-        kind, optional = _NUMBERS[annotation]
-        unknown = ", or None where it is not known" if optional else ""
-        what = "a whole number" if kind is numbers.Integral else "a number"
-        return f"{field.name} is {value!r}; give {what} greater than 0{unknown}"
-    if annotation in _SIZES and not _is_ascending(value, optional=_SIZES[annotation]):
-        return f"{field.name} is {value!r}; give a tuple of ascending whole numbers, such as (16, 32)"
-    if annotation in _FLAGS and not (isinstance(value, bool) or (value is None and _FLAGS[annotation])):
-        return f"{field.name} is {value!r}; give True or False{', or None' * _FLAGS[annotation]}"
-    if (words := _words(annotation)) and value not in words:
-        *others, last = map(repr, words)
-        return f"{field.name} is {value!r}; give {', '.join(others)} or {last}"
-    return None
+    is_right, wanted = _rule(field)
+    return None if is_right(value) else f"{field.name} is {value!r}; give {wanted}"
 
 
 @functools.cache
+def _rule(field: dataclasses.Field[Any]) -> tuple[Callable[[Any], bool], str]:
+    """What tells the right values of a field, and what these are.
+
+    Found once, as each what-if asks it of every figure and the hash of an annotation takes longer than its check.
+    """
+    annotation: Any = field.type
+    if annotation in _NUMBERS:
+        kind, optional = _NUMBERS[annotation]
+        unknown = ", or None where it is not known" if optional else ""
+        what = "a whole number" if kind is numbers.Integral else "a number"
+        # local_mem_size alone may be 0: a device can be without local memory.
+        least = 0 if field.name == "local_mem_size" else None
+        is_figure = functools.partial(_is_figure, kind=kind, optional=optional, least=least)
+        return is_figure, f"{what} greater than 0{unknown}"
+    if annotation in _SIZES:
+        is_ascending = functools.partial(_is_ascending, optional=_SIZES[annotation])
+        return is_ascending, "a tuple of ascending whole numbers, such as (16, 32)"
+    if annotation in _FLAGS:
+        flags = _FLAGS[annotation]
+        return (lambda value: any(value is flag for flag in flags)), f"True or False{', or None' * (None in flags)}"
+    if words := _words(annotation):
+        *others, last = map(repr, words)
+        return words.__contains__, f"{', '.join(others)} or {last}"
+    return (lambda value: True), "any"
+
+
 def _words(annotation: Any) -> tuple[str | None, ...]:
     """The values of a field that is one of a few words; none of another."""
     kinds = (annotation, *typing.get_args(annotation))
@@ -50,14 +65,13 @@ def _words(annotation: Any) -> tuple[str | None, ...]:
     return (*words, None) if words and types.NoneType in kinds else tuple(words)
 
 
-def _is_figure(value: Any, field: dataclasses.Field[Any]) -> bool:
-    kind, optional = _NUMBERS[field.type]
+def _is_figure(value: Any, kind: Any, optional: bool, least: int | None) -> bool:
+    """True for a finite number greater than 0, and for the least one that is allowed beside these."""
     if value is None:
         return optional
     if isinstance(value, bool) or not isinstance(value, kind):
         return False
-    # local_mem_size alone may be 0: a device can be without local memory.
-    return bool(0 < value < math.inf) or (value == 0 and field.name == "local_mem_size")
+    return bool(0 < value < math.inf) or (least is not None and bool(value == least))
 
 
 def _is_ascending(value: object, optional: bool) -> bool:

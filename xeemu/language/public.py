@@ -67,13 +67,15 @@ def members(cls: type[C]) -> type[C]:
 
 def _checked(called: Callable[P, T], name: str, parameters: Sequence[Parameter], bound: int) -> Callable[P, T]:
     """A function whose calls are looked at first; so many of its arguments, in front, are none of the user's."""
-    plain = _plain_counts(parameters, bound)
+    # The number of arguments and the names of calls that were right: launches and what-ifs are called often.
+    right: set[tuple[object, ...]] = set()
 
     @functools.wraps(called)
     def checked(*arguments: P.args, **options: P.kwargs) -> T:
         __tracebackhide__ = True
-        if options or len(arguments) not in plain:
+        if (form := (len(arguments), *options)) not in right:
             _check_call(name, parameters, arguments[bound:], options)
+            right.add(form)
         return called(*arguments, **options)
 
     return boundary(checked)
@@ -92,15 +94,6 @@ def boundary(called: Callable[P, T]) -> Callable[P, T]:
             raise
 
     return cast(Callable[P, T], call)
-
-
-def _plain_counts(parameters: Sequence[Parameter], bound: int) -> range:
-    """How many arguments a call may have that names none: launches are called often, and need not look further."""
-    if any(p.kind == Parameter.KEYWORD_ONLY and p.default is Parameter.empty for p in parameters):
-        return range(0)
-    by_position = [p for p in parameters if p.kind == Parameter.POSITIONAL_OR_KEYWORD]
-    needed = sum(p.default is Parameter.empty for p in by_position)
-    return range(bound + needed, bound + len(by_position) + 1)
 
 
 def _check_call(name: str, parameters: Sequence[Parameter], given: Sequence[Any], options: Mapping[str, Any]) -> None:
