@@ -30,6 +30,7 @@ CERTAIN = [
     "if (l == 0) y[i / 32] = t[0];",
     "if (i < 70) { a = x[i]; if (a > 0) a += x[i] * a; } y[i] = a;",
     "if (i < 70) for (int k = 0; k < 8; k++) a += x[i] * x[i + k + 8]; y[i] = a;",
+    "y[i] = 1; for (int k = 0; k < l % 3; k++) { if (l > 9) a += y[i]; y[i] = 2; } x[i] = a;",
     "for (int k = 0; k < n[0]; k += 4) a += x[k] * x[k + 1] * x[k + 2] * x[k + 3]; y[i] = a;",
 ]
 
@@ -50,6 +51,8 @@ DOUBTFUL = [
     ("for (int k = 1; k < 8; k++) a += x[i + k - 1] * x[i + k]; y[i] = a;", 0),  # an iteration before has loaded it
     ("for (int k = 0; k < 8; k++) a += x[i + 2 * k] * x[i + 2 * k + 6]; y[i] = a;", 0),  # three before
     ("y[i] = 1; for (int k = 0; k < 8; k++) y[i + 1 + k * n[0]] = 2; x[i] = y[i];", 1),  # a place that may be another
+    # before the loop some have it, in the loop all
+    ("if (l > 9) y[i] = 1; for (int k = 0; k < l % 3; k++) { if (l > 9) a += y[i]; y[i] = 2; } x[i] = a;", 1),
 ]
 
 

@@ -103,7 +103,7 @@ class _Least:
         """Goes through a loop; gives what is in registers as an iteration begins."""
         changes = _changes(loop.steps)
         left = {place: lanes for place in held if (lanes := _stored(place, changes)) is not None}
-        start = {place: tuple(each | lanes for each in held[place]) for place, lanes in left.items()}
+        start = {place: _on_both_ways(held[place], lanes) for place, lanes in left.items()}
         self.go(loop.steps, dict(start))
         for load in _made_each_time(loop.steps):
             is_same = (
@@ -112,6 +112,14 @@ class _Least:
             if is_same and (lanes := _stored(load.place, changes)) is not None and lanes <= load.lanes:
                 self.once[load.key], self.depth[load.key] = loop.around, loop.depth
         return start
+
+
+def _on_both_ways(before: Sequence[frozenset[int]], stored: frozenset[int]) -> tuple[frozenset[int], ...]:
+    """The conditions that lanes meet which have a place, be it from before a loop or stored in it.
+
+    Where neither is part of the other, a lane that meets both has the place on each way, but no compiler need see it.
+    """
+    return tuple(each | stored for each in before if each <= stored or stored <= each)
 
 
 def _changes(steps: Iterable[Step]) -> Mapping[Allocation, Sequence[Step]]:
