@@ -295,12 +295,17 @@ class _Draw:
         if self.chance.random() < 0.15:
             whole = math.prod(self.local) * math.prod(self.groups) - 1
             linear = self.chance.choice((("local_linear", math.prod(self.local) - 1), ("global_linear", whole)))
-            return Value(f"{linear[0]}{axis}", linear[0], 0, linear[1])
+            return Value(f"{linear[0]}{axis}", self.plain_linear(linear[0]), 0, linear[1])
         items = [value for value, divergent in self.counters if divergent]
         if items and self.chance.random() < 0.3:
             value = self.chance.choice(items)
             return dataclasses.replace(value, kernel=f"{value.kernel}{axis}")
         return Value(self.chance.choice(ways), f"{name}{d}", 0, most)
+
+    def plain_linear(self, name: str) -> str:
+        """A linear id, which is that of the only dimension if there is one."""
+        one = {"local_linear": "lid0", "global_linear": "gid0", "group_linear": "group0"}
+        return one[name] if len(self.local) == 1 else name
 
     def uniform(self, changes: int = 0, private: int = 1) -> Value:
         """An integer that a work-group has in common."""
@@ -308,7 +313,7 @@ class _Draw:
         if uniform and self.chance.random() < 0.6:
             value = self.chance.choice(uniform)
         elif self.chance.random() < 0.2:
-            value = Value("group_linear", "group_linear", 0, math.prod(self.groups) - 1)
+            value = Value("group_linear", self.plain_linear("group_linear"), 0, math.prod(self.groups) - 1)
         else:
             d = self.chance.randrange(len(self.local))
             value = Value(f"group{d}", f"group{d}", 0, self.groups[d] - 1)

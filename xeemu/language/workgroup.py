@@ -62,7 +62,7 @@ class WorkGroup:
 
     def local_linear_id(self) -> jax.Array:
         """`local_range` array of 0, 1, ... in row-major order."""
-        return self._local_id(None)
+        return self._local_id(self._linear)
 
     def group_id(self, d: int = 0) -> jax.Array:
         """The group's id in dimension `d`, a scalar."""
@@ -70,7 +70,7 @@ class WorkGroup:
 
     def group_linear_id(self) -> jax.Array:
         """The group's row-major id, a scalar."""
-        return self._group_id(None)
+        return self._group_id(self._linear)
 
     def global_id(self, d: int = 0) -> jax.Array:
         """`local_range` array of the work-items' ids in the launch, in dimension `d`."""
@@ -209,6 +209,11 @@ class WorkGroup:
 
     def _id(self, value: int) -> Any:
         return self._geometry.id_type.type(value)
+
+    @property
+    def _linear(self) -> int | None:
+        """What stands for the row-major order of all dimensions: the only one, if there is one."""
+        return 0 if len(self._geometry.local_range) == 1 else None
 
     def _local_id(self, dim: int | None) -> jax.Array:
         geometry = self._geometry
