@@ -7,6 +7,7 @@ same for a compiler, however the kernel spells them. `registers` says which load
 Axis legend: L work-items of a work-group, P private elements of a work-item.
 """
 
+import ast
 import dataclasses
 import functools
 import re
@@ -18,6 +19,9 @@ import numpy as np
 from registers import Held, Literals, Registers, literal
 
 Names = Mapping[str, Any]
+Counters = tuple[tuple[str, int], ...]
+"""Of the loops around, by name."""
+
 _NAME = re.compile(r"[a-z]\w*")
 
 
@@ -243,7 +247,7 @@ class Execution:
     scalar: bool
     alike: bool
     uniform: bool
-    copy: tuple[int, ...]
+    copy: Counters
     turn: tuple[int, ...]
     group: int
     literals: Literals
@@ -252,7 +256,7 @@ class Execution:
 
 
 Found = dict[str, list[Execution]]
-Written = tuple[str, tuple[int, ...]]
+Written = tuple[str, Counters]
 """A loop as compilers have it, by its counter: one for each iteration of the unrolled loops around it."""
 
 
@@ -447,7 +451,7 @@ def _repeat(loop: Loop, state: _State, registers: Registers, found: Found, most:
     while turn < most and (goes_on(counter) or most == 1):
         names = {**state.names}
         if loop.how == "unrolled":
-            names["unrolled"] = (*names["unrolled"], counter)
+            names["unrolled"] = (*names["unrolled"], (loop.counter, counter))
         iterate(counter, counter, state._replace(names=names))
         turn, counter = turn + 1, counter * 2 if loop.how == "doubling" else counter + 1
     return turn
@@ -463,7 +467,7 @@ def _execution(access: Access, state: _State, registers: Registers) -> Execution
     shape = (len(state.active), access.private)
     names = {**state.names, "own": np.arange(access.private)[None]}
     element, inside = np.zeros(shape, np.int64), np.ones(shape, bool)
-    components = [_evaluated(value, names) for value in access.index]
+    components = [eval(_folded(value.plain, names["unrolled"]), names) for value in access.index]
     for component, size in zip(components, access.shape, strict=True):
         element = element * size + component
         inside &= (component >= 0) & (component < size)
@@ -507,3 +511,27 @@ def _place(access: Access, state: _State) -> tuple[str, tuple[Any, ...], int]:
 
 def _evaluated(value: Value, names: Names) -> Any:
     return eval(value.plain, dict(names))
+
+
+@functools.lru_cache(maxsize=4096)
+def _folded(text: str, unrolled: Counters) -> str:
+    """A text without remainders of divisions by what is 1 where unrolled loops are written out, as these are 0."""
+    return ast.unparse(_Remainders(dict(unrolled)).visit(ast.parse(text, mode="eval")))
+
+
+class _Remainders(ast.NodeTransformer):
+    """Replaces remainders of divisions by 1.
+
+    Args:
+      known: the numbers that are known, by name.
+    """
+
+    def __init__(self, known: dict[str, Any]) -> None:
+        self._known = known
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        names = {name.id for name in ast.walk(node.right) if isinstance(name, ast.Name)}
+        if not isinstance(node.op, ast.Mod) or not names <= self._known.keys():
+            return node
+        return ast.Constant(0) if eval(ast.unparse(node.right), dict(self._known)) == 1 else node
