@@ -17,11 +17,9 @@ class EmittedChunk(Chunk):
 
     Attributes:
       first: linear id of the first group, a traced scalar or an int.
-      never: once the groups are emitted, False as `exactness.never` makes it.
     """
 
     first: Any
-    never: jax.Array | None = None
 
     # Nothing here is cached: an array first made inside a loop must not be used outside it.
 

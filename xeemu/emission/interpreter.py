@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.emission import conditionals, counted_loops, exactness, items, lifted_ops, memory_ops, while_loops
+from xeemu.emission import conditionals, counted_loops, items, lifted_ops, memory_ops, while_loops
 from xeemu.emission.buffers import Buffer, Origin
 from xeemu.emission.context import Applied, Context
 from xeemu.emission.emitted_chunks import EmittedChunk
@@ -67,7 +67,6 @@ def run(
             return items.scalar(jnp.asarray(arguments[number], value.dtype), plan.body.facts.values[value])
         return Buffer(arguments[number], storage, origins[number].row if number in origins else None)
 
-    chunk = dataclasses.replace(chunk, never=exactness.never())
     interpreter = _Interpreter(Context(chunk, chunk.present(), observer))
     inputs = [item(number, value) for number, value in enumerate(program.body.inputs)]
     return [as_memory(o).data for o in interpreter.body(plan.body, inputs, None)]

@@ -59,12 +59,12 @@ def results(plan: OperationPlan, applied: Applied, chunk: EmittedChunk) -> list[
         case Chosen(value):
             return [applied.read(value)]
         case Elementwise(binding):
-            bind = _bound(binding, operands, chunk)
+            bind = _bound(binding, operands)
             return [_Elementwise(plan, bind, op, operands, chunk).result(facts, applied.layouts[0])]
         case Movement():
             return [movements.result(plan, facts, op, operands, applied.layouts[0], chunk)]
         case Lifted(binding):
-            bind = _bound(binding, operands, chunk)
+            bind = _bound(binding, operands)
             each = zip(op.results, applied.layouts, lifted(lambda *xs: bind(op, xs), operands, chunk), strict=True)
             return [items.laid_out(facts, v, layout, array) for v, layout, array in each]
     raise AssertionError(plan)
@@ -119,15 +119,14 @@ def uniform(
     return named(facts, op.results, jax.vmap(of_group, in_axes=[0, *axes])(present, *arrays))
 
 
-def _bound(binding: Binding, operands: Sequence[Emitted], chunk: EmittedChunk) -> _Bind:
+def _bound(binding: Binding, operands: Sequence[Emitted]) -> _Bind:
     """What binds an operation to other arrays."""
     match binding:
         case Multiplied():
             divisor = _only_divisor(operands[1])
             return lambda op, arrays: [invariant_divisions.divided(op.name, arrays[0], divisor)]
-        case Exact(hidden):
-            assert chunk.never is not None
-            return functools.partial(exactness.bound, hidden=hidden, never=chunk.never)
+        case Exact():
+            return functools.partial(exactness.bound, plan=binding)
         case Unsigned():
             return _bind_unsigned
     return evaluation.results

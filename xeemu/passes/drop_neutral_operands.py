@@ -1,7 +1,7 @@
 """Neutral operands: numbers go that are added, subtracted or multiplied and change nothing, as `sum` begins with 0.
 
 A sum of floats with 0 is no negative zero, so that it stays unless the other operand is never one. XLA would drop any
-of them, and is kept from it by hiding the number (see `emission/exactness.py`), which then costs an array.
+of them, and is kept from it by hiding the number (see `emission/exactness.py`), which costs operations.
 """
 
 from collections.abc import Mapping

@@ -33,10 +33,12 @@ class Exact:
     """A binding of an operation that XLA might carry out in another way (see `emission/exactness.py`).
 
     Attributes:
-      hidden: of the operands of a sum, difference or product the number of the one that XLA must not see.
+      hidden: the number of the operand that XLA must not see, which is behind a choice; None if there is none.
+      asked: the number of the operand by which that choice is made, which XLA does not know.
     """
 
-    hidden: int
+    hidden: int | None = None
+    asked: int = 0
 
 
 Binding = AsItIs | Unsigned | Multiplied | Exact
@@ -194,7 +196,17 @@ def exactly(op: Op, known: tuple[bool, ...]) -> Exact | None:
       op: the operation.
       known: of each operand, true if XLA may know it: it is alike for all groups, and no runtime value.
     """
-    if op.name not in ("div", "integer_pow", "add", "sub", "mul") or op.results[0].dtype.kind in "iub":
+    if op.name not in ("div", "integer_pow", "add", "sub", "mul") or op.results[0].dtype.kind in "iubc":
         return None
-    may_differ = op.attributes["y"] < 0 if op.name == "integer_pow" else op.name == "div" or any(known)
-    return Exact(0 if isinstance(op.operands[0], Constant) or not known[-1] else 1) if may_differ else None
+    if op.name == "integer_pow":
+        return Exact() if op.attributes["y"] < 0 else None
+    if op.name == "div":
+        return Exact(1, asked=1 if known[0] and not known[1] else 0)
+    if not any(known):
+        return None
+    number = 0 if isinstance(op.operands[0], Constant) or not known[1] else 1
+    return Exact(number, asked=1 - number) if op.name == "add" and _may_be_zero(op.operands[number]) else Exact()
+
+
+def _may_be_zero(value: Value) -> bool:
+    return not isinstance(value, Constant) or not np.asarray(value.array).all()

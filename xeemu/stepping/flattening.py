@@ -382,5 +382,5 @@ def _is_divergent_meeting(op: Op) -> bool:
 def _bind(op: Op, *operands: jax.Array) -> Sequence[jax.Array]:
     alike = tuple(not operand.ndim for operand in operands)
     if (exact := operation_plans.exactly(op, alike)) is not None:
-        return exactness.bound(op, operands, exact.hidden, exactness.never())
+        return exactness.bound(op, operands, exact)
     return evaluation.results(op, operands)
