@@ -45,8 +45,8 @@ def test_more_estimates_have_all_counts(first, tmp_path):
 def test_estimates_that_were_wrong_are_right(seed, tmp_path):
     """Loops of work-items in others, iterations without a loop, masks with counters, ids that change no place, branches
     in loops, loads by all after loads by some, conditions of C, loops that never begin or are written out, exchanges,
-    places stored by some before a loop and by all in it, linear ids, remainders
-    that are 0 in an unrolled loop.
+    places stored by some before a loop and by all in it, linear ids,
+    remainders of divisions by 1.
     """
     assert [str(c) for c in report(seed, tmp_path) if c.verdict == "wrong"] == []
 
