@@ -46,14 +46,18 @@ class Store(NamedTuple):
     """A store.
 
     Attributes:
+      key: names it.
       place: of its elements.
       lanes: numbers of the conditions that lanes meet which take part.
       value: what a load of the place would give; None if that is not told.
+      volatile: it is carried out each time.
     """
 
+    key: Key
     place: Place
     lanes: frozenset[int]
     value: Value | None
+    volatile: bool
 
 
 class Change(NamedTuple):
@@ -273,7 +277,7 @@ class MemorySteps:
             if op.name == ops.STORE:
                 value = op.operands[1 + access.rank]
                 is_told = value.dtype == place.family.memory.dtype and not access.volatile
-                scope.steps.append(Store(place, lanes, value if is_told else None))
+                scope.steps.append(Store(key, place, lanes, value if is_told else None, access.volatile))
             elif not access.volatile:
                 scope.steps.append(Load(key, place, lanes, op.results[0]))
                 return [self._loaded(place, lanes)]

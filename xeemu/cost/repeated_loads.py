@@ -13,7 +13,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
-from xeemu.cost import doubtful_loads, first_iterations
+from xeemu.cost import doubtful_loads, first_iterations, overwritten_stores
 from xeemu.cost.memory_steps import Branch, Change, Load, Loop, MemorySteps, Step, Store
 from xeemu.cost.places import Family, Place, may_be_same
 from xeemu.ir.program import Value
@@ -29,7 +29,7 @@ class RepeatedLoads(NamedTuple):
       never: those that are never, each with the value that it would give once more; its own if that is in parts.
       once: those that are made once in each execution of a body around them, named by its call path: in the first
         iterations of the loops between, by each group that comes to them.
-      doubtful: those of which a compiler may leave out more or fewer.
+      doubtful: those of which a compiler may leave out more or fewer, and stores of which one may.
     """
 
     never: Mapping[Key, Value]
@@ -43,6 +43,7 @@ def of_tree(tree: AccessTree, unused: Set[Key]) -> RepeatedLoads:
     analysis = _Analysis(program)
     analysis.body(program.steps, _Registers(), _Body(0))
     doubtful = doubtful_loads.of_program(program, analysis.never.keys(), analysis.once)
+    doubtful |= overwritten_stores.of_program(program, analysis.never.keys())
     return RepeatedLoads(analysis.never, analysis.once, doubtful)
 
 
@@ -150,7 +151,7 @@ class _Analysis:
             match step:
                 case Load():
                     self._load(step, registers, body)
-                case Store(place, lanes, value):
+                case Store(_, place, lanes, value):
                     self._change(place, registers, body)
                     if value is not None:
                         registers.add(place, _Holding(lanes, value))

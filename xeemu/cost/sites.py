@@ -41,7 +41,7 @@ class SiteReport:
       l1_passes: passes of the L1, where it has the banks of the SLM; of global and private memory in closed form.
       closed_form: true if the counts were known at trace time, so that no run was needed.
       errors: standard errors of the counts, by name, where they were made on a sample of the work-groups.
-      doubtful: true of loads of which a compiler may leave out others than those that the model does.
+      doubtful: true of an access of which a compiler may leave out more or less than the model does.
       bank_map: of local memory, one execution by a work-group: in closed form the one with the most excess passes, else
         the last one of the first group.
       least, most: bounds of the counts by name, where data decide them and they were not counted.

@@ -268,7 +268,7 @@ def _footnote(report: "Report", sites: list[SiteReport]) -> list[str]:
     elif "*" in labels:
         lines.append("     * counted as the kernel ran; the others follow from the source")
     if any(site.doubtful for site in sites):
-        lines.append("     ~ what compilers leave of it; some may leave out more or fewer loads")
+        lines.append("     ~ what compilers leave of it; some may leave out more or less")
     if "~" in labels:
         lines.append(f"     ~ estimated from {report.sampled_groups} of {report.groups} work-groups, drawn at random")
     return lines
