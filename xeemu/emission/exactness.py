@@ -45,8 +45,8 @@ def _reciprocal(array: jax.Array, power: int) -> jax.Array:
 
 
 def _rounded(array: jax.Array) -> jax.Array:
-    """An array rounded to the precision that it has."""
-    info = jnp.finfo(array.dtype)
+    """An array rounded to the precision that it has, or that of the type that XLA computes in, where that is wider."""
+    info = max((jnp.finfo(dtype) for dtype in (array.dtype, np.float32)), key=lambda info: info.bits)
     return lax.reduce_precision(array, info.nexp, info.nmant)
 
 
