@@ -299,7 +299,7 @@ class Meter:
         return lanes.namespace(addresses, active).maximum(tags, data)
 
     def _lines(self, addresses: Array, active: Array, width: int, atomic: bool) -> lines.LineCounts:
-        return lines.request_counts(addresses, active, _lined(self.device), width=width, atomic=atomic)
+        return lines.request_counts(addresses, active, self.device, width=width, atomic=atomic, tags=False)
 
 
 def kind(operation: Operation) -> banks.Kind:
@@ -344,9 +344,3 @@ def _placed(array: Array, slot: np.ndarray) -> Array:
 def _unmerged(device: Device) -> Device:
     """The device's L1, which has the banks of its SLM, but does not merge lane groups."""
     return dataclasses.replace(device, slm_paired_lanes=None)
-
-
-@functools.lru_cache(maxsize=64)
-def _lined(device: Device) -> Device:
-    """The device without banks of tags, whose passes are not asked for; for bytes alone any line will do."""
-    return dataclasses.replace(device, tag_bank_masks=None, line_bytes=device.line_bytes or 64)

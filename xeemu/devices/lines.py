@@ -15,6 +15,9 @@ from xeemu.devices.device import Device
 from xeemu.devices.lanes import Array
 from xeemu.errors import KernelArgumentError
 
+# Of devices whose lines are not known only the bytes that lanes use are asked for, for which lines of any size will do.
+_ANY_LINE_BYTES = 64
+
 
 class LineCounts(NamedTuple):
     """What accesses to global memory touch, int32 `[...]` each, summed over the hardware requests of a sub-group.
@@ -62,7 +65,8 @@ def line_counts(
     Raises:
       KernelArgumentError: the device's lines are not known, or the alignment divides neither the width nor a sector.
     """
-    alignment = width if alignment is None else alignment
+    if device.line_bytes is None:
+        raise KernelArgumentError(f"the lines of {device.name} are not known; give line_bytes with dataclasses.replace")
     by_request = request_counts(addresses, active, device, width=width, alignment=alignment, atomic=atomic)
     return LineCounts(*(part.sum(-1, dtype=np.int32) for part in by_request))
 
@@ -75,13 +79,20 @@ def request_counts(
     width: int = 4,
     alignment: int | None = None,
     atomic: bool = False,
+    tags: bool = True,
 ) -> LineCounts:
-    """Lines, sectors and bytes of each hardware request by itself: int32 `[..., R]`."""
+    """Lines, sectors and bytes of each hardware request by itself: int32 `[..., R]`.
+
+    Args:
+      addresses, active, device, width, alignment, atomic: as of `line_counts`; if the device's lines are not known,
+        its lines and sectors are made up.
+      tags: false if the passes of tags are not asked for, which take most of the time; then they are the lines.
+    """
     alignment = width if alignment is None else alignment
     line_bytes, sector_bytes = _sizes(device, width, alignment)
     address, active = lanes.requests(addresses, active, device.request_lanes)
     address, active = _elements(address, active, width, alignment)
-    if device.tag_bank_masks is None:
+    if device.tag_bank_masks is None or not tags:
         return _by_line(address, active, line_bytes, sector_bytes, alignment, atomic)
     word, sector, line = (lanes.part(address, size) for size in (alignment, sector_bytes, line_bytes))
     # Lanes on one word of an atomic take turns; those of one turn merge as the lanes of a load do.
@@ -108,15 +119,14 @@ def _counts(lines: Array, sectors: Array, tag_passes: Array, used: Array, sector
 
 
 def _sizes(device: Device, width: int, alignment: int) -> tuple[int, int]:
-    if device.line_bytes is None:
-        raise KernelArgumentError(f"the lines of {device.name} are not known; give line_bytes with dataclasses.replace")
-    sector = device.sector_bytes or device.line_bytes
+    line = device.line_bytes or _ANY_LINE_BYTES
+    sector = device.sector_bytes or line
     if alignment < 1 or width % alignment or sector % alignment:
         raise KernelArgumentError(
             f"an access of {width} bytes at multiples of {alignment} does not fit sectors of {sector} bytes; give an "
             "alignment that divides both"
         )
-    return device.line_bytes, sector
+    return line, sector
 
 
 def _elements(addresses: Array, active: Array, width: int, alignment: int) -> tuple[Array, Array]:

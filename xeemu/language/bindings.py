@@ -301,7 +301,7 @@ def _wrapped(value: Any) -> Any:
 def _with_those_of_methods(names: Sequence[str], spaces: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Names, with those in the methods that they are of, and in such as no code names."""
     found = dict.fromkeys(names)
-    left = [*found, *_SYNTAX]
+    left = [*found, *_SYNTAX] if any(spaces) else []
     while left:
         name = left.pop()
         functions = (_function(space[name]) for space in spaces if name in space)

@@ -13,6 +13,8 @@ from pathlib import Path
 _PACKAGE = Path(__file__).parents[1]
 _PYTHON = sysconfig.get_path("stdlib") + os.sep
 _MOST_KEPT = 1024
+_IMPORT = dis.opmap["IMPORT_NAME"]
+_OF_GLOBALS = {op for op in dis.opmap if op == "LOAD_NAME" or (op[:4] == "LOAD" and op.endswith(("GLOBAL", "GLOBALS")))}
 
 
 @functools.lru_cache(maxsize=_MOST_KEPT)
@@ -25,11 +27,7 @@ def names(code: types.CodeType) -> tuple[str, ...]:
 def global_names(code: types.CodeType) -> tuple[str, ...]:
     """Those of globals alone; what Python itself has, as `range`, is among them."""
     instructions = (step for part in _parts(code) for step in dis.get_instructions(part))
-    return tuple(dict.fromkeys(step.argval for step in instructions if _is_of_global(step.opname)))
-
-
-def _is_of_global(operation: str) -> bool:
-    return operation == "LOAD_NAME" or (operation.startswith("LOAD") and operation.endswith(("GLOBAL", "GLOBALS")))
+    return tuple(dict.fromkeys(step.argval for step in instructions if step.opname in _OF_GLOBALS))
 
 
 @functools.lru_cache(maxsize=_MOST_KEPT)
@@ -37,6 +35,8 @@ def imported(code: types.CodeType, package: str) -> tuple[str, ...]:
     """The modules that a function of a package, and those inside it, import as they run."""
     found = []
     for part in _parts(code):
+        if _IMPORT not in part.co_code[::2]:
+            continue
         steps = [step for step in dis.get_instructions(part) if step.opname != "EXTENDED_ARG"]
         for k, step in enumerate(steps):
             if step.opname == "IMPORT_NAME":
