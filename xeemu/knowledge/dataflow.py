@@ -6,7 +6,7 @@ All fixpoints over loops are found here, per call path, so that the interpreter 
 import dataclasses
 import functools
 import math
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 
 import numpy as np
 
@@ -64,18 +64,27 @@ class _Dataflow:
 
     def body(self, body: Region, inputs: Sequence[Known], before: Facts | None = None) -> Facts:
         """The facts of a (sub)program; `before` are those for other inputs, of which most may hold for these too."""
-        facts = Facts(body, self.geometry) if before is None else before.copy()
         given = dict(zip(body.taken, inputs, strict=True))
-        changed = {v for v, known in given.items() if facts.values.get(v) is not known}
+        if before is None:
+            facts = Facts(body, self.geometry, given)
+            for number, op in enumerate(body.ops):
+                facts.values.update(self._results(facts, number, op))
+            return facts
+        facts = before.copy()
+        changed = {v for v, known in given.items() if facts.values[v] is not known}
         facts.values |= given
         for number, op in enumerate(body.ops):
-            if before is None or not changed.isdisjoint(op.used):
+            if not changed.isdisjoint(op.used):
                 facts.forget(number, op)
-                results = self._op(facts, number, op, [facts.value(a) for a in op.used])
-                made = dict(zip(op.results, results, strict=True))
-                changed.update(v for v, known in made.items() if facts.values.get(v) is not known)
+                # What has not changed is not looked for again in all that follows from it, such as what is loaded.
+                made = {v: known for v, known in self._results(facts, number, op) if not _same(facts.values[v], known)}
+                changed.update(made)
                 facts.values |= made
         return facts
+
+    def _results(self, facts: Facts, number: int, op: Op) -> Iterator[tuple[Value, Known]]:
+        """The results of an operation, each with what is known of it."""
+        return zip(op.results, self._op(facts, number, op, [facts.value(a) for a in op.used]), strict=True)
 
     def outputs(self, facts: Facts) -> list[Known]:
         return [facts.value(a) for a in facts.body.outputs]
@@ -129,8 +138,9 @@ class _Dataflow:
             return forms.iota(op, self.dimensions), None
         result = forms.of_op(op, [o.form for o in operands])
         # What is computed from constants alone was folded in the dtype, and cannot be beyond it.
-        folded = all(o.form is not None and o.form.constant for o in operands)
-        return result if result is not None and (fits or folded) else (None, None)
+        if result is not None and (fits or all(o.form is not None and o.form.constant for o in operands)):
+            return result
+        return None, None
 
     def _language(self, facts: Facts, op: Op, operands: list[Known]) -> list[Known]:
         p, dimensions = op.attributes, self.dimensions
@@ -295,6 +305,11 @@ def _joined(a: Known, b: Known) -> Known:
 
 def _counted(carries: Sequence[Known], counters: dict[int, Interval]) -> list[Known]:
     return [dataclasses.replace(c, interval=counters[k]) if k in counters else c for k, c in enumerate(carries)]
+
+
+def _same(a: Known, b: Known) -> bool:
+    """True if as much is known of two values, or if they are versions of one memory."""
+    return a is b or (not b.space and _settled(a, b))
 
 
 def _settled(a: Known, b: Known) -> bool:

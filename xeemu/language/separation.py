@@ -106,6 +106,8 @@ class _Walk:
         self.found: dict[Mixing, None] = {}
         self.reductions: set[int] = set()
         self._differing: set[Any] = set()
+        self._rank = len(local_range)
+        self._wide = frozenset(axis for axis, size in enumerate(local_range) if size > 1)
 
     def body(self, body: Region, around: Site) -> None:
         """Walks a body of an operation at a line."""
@@ -149,18 +151,10 @@ class _Walk:
 
     def _mixed(self, op: Op, number: int) -> frozenset[int]:
         """The axes of work-items along which an operation mixes the elements of an operand."""
-        operand = op.operands[number]
-        if not self._differs(operand) or operand.shape[: self._rank] != self.local_range:
+        operand, axes = op.operands[number], _axes(op, number)
+        if not axes or not self._differs(operand) or operand.shape[: self._rank] != self.local_range:
             return frozenset()
-        return frozenset(_axes(op, number)) & self._wide
-
-    @property
-    def _rank(self) -> int:
-        return len(self.local_range)
-
-    @property
-    def _wide(self) -> frozenset[int]:
-        return frozenset(axis for axis, size in enumerate(self.local_range) if size > 1)
+        return self._wide.intersection(axes)
 
 
 def _site(op: Op, around: Site) -> Site:
