@@ -12,11 +12,12 @@ from threaded import on_a_cpu
 
 import xeemu as xe
 from xeemu.kernels import EXAMPLES
-from xeemu.launching import capacity, cores, working_set
+from xeemu.launching import capacity, cores
 from xeemu.launching.arguments import Description
 from xeemu.launching.executables import Executable
 from xeemu.launching.options import Options
 from xeemu.launching.preparation import prepare
+from xeemu.planning import straight_programs
 
 __all__ = ["on_a_cpu"]  # figures and messages are those of a CPU, wherever the tests run
 
@@ -329,7 +330,7 @@ def test_what_takes_long_and_is_used_after_an_algorithm_too_does_not_fuse(value,
     """It is not compiled as a whole then, only to see that it takes as much as its arrays."""
     x = np.ones(MANY, np.float32)
     ready = prepared(normalised(value), xe.NDRange(MANY, 64), (x, x))
-    assert working_set.is_straight(ready.analysed.task.facts) == straight
+    assert straight_programs.is_straight(ready.analysed.task.facts) == straight
 
 
 @pytest.mark.thorough

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.emission import conditionals, counted_loops, items, lifted_ops, memory_ops, while_loops
+from xeemu.emission import conditionals, counted_loops, items, lifted_ops, memory_ops, transpose_sinking, while_loops
 from xeemu.emission.buffers import Buffer, Origin
 from xeemu.emission.context import Applied, Context
 from xeemu.emission.emitted_chunks import EmittedChunk
@@ -62,14 +62,18 @@ def run(
       For each result of the kernel the flat global memory after the chunk.
     """
 
-    def item(number: int, value: Value) -> Item:
+    def item(number: int, value: Value, argument: jax.Array) -> Item:
         if (storage := plan.storages.get(number)) is None:
-            return items.scalar(jnp.asarray(arguments[number], value.dtype), plan.body.facts.values[value])
-        return Buffer(arguments[number], storage, origins[number].row if number in origins else None)
+            return items.scalar(jnp.asarray(argument, value.dtype), plan.body.facts.values[value])
+        return Buffer(argument, storage, origins[number].row if number in origins else None)
 
-    interpreter = _Interpreter(Context(chunk, chunk.present(), observer))
-    inputs = [item(number, value) for number, value in enumerate(program.body.inputs)]
-    return [as_memory(o).data for o in interpreter.body(plan.body, inputs, None)]
+    def emit(*arguments: jax.Array) -> list[jax.Array]:
+        interpreter = _Interpreter(Context(chunk, chunk.present(), observer))
+        given = enumerate(zip(program.body.inputs, arguments, strict=True))
+        inputs = [item(number, value, argument) for number, (value, argument) in given]
+        return [as_memory(o).data for o in interpreter.body(plan.body, inputs, None)]
+
+    return (transpose_sinking.put_off(emit) if plan.transposes_late else emit)(*arguments)
 
 
 def observation(observer: Observer) -> Observation:

@@ -6,7 +6,7 @@ element with all that it fuses, seven times as long as a transposition alone tak
 the order in which memory has it, for itself, and transposed once.
 
 It is a fault of XLA's fusion that is mended here, and depends on all that is emitted, transpositions of a kernel's own
-functions among it: so it is done to the program that was emitted, where a launch says so (`Prepared`), by no plan.
+functions among it: so it is done to the program that was emitted, where its plan says so (`straight_programs`).
 """
 
 import dataclasses

@@ -17,6 +17,7 @@ from xeemu.launching.options import MOST_KEPT
 from xeemu.launching.preparation import Prepared, Watch
 from xeemu.launching.recompiling import Recompiled, Seldom
 from xeemu.launching.threads import Threaded
+from xeemu.planning import straight_programs
 
 _MOST_ATTEMPTS = 4  # One or two do; what does not grow with the chunk is little.
 # Work-items of a chunk whose operations threads had better not share: they would wait for each other for longer than
@@ -175,7 +176,7 @@ def _whole(prepared: Prepared) -> Prepared | None:
         return None
     if cut.inner is not None:
         task = cut.inner.task
-    fused = working_set.is_straight(task.facts)
+    fused = straight_programs.is_straight(task.facts)
     return dataclasses.replace(prepared, chosen=cut.whole) if fused else None
 
 

@@ -12,7 +12,7 @@ from jax import lax
 
 from xeemu.devices import aspects, grf, limits
 from xeemu.devices.device import Device
-from xeemu.emission import buffers, compiling, interpreter, transpose_sinking
+from xeemu.emission import buffers, compiling, interpreter
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.observer import Observer
 from xeemu.knowledge import conversions, dataflow, termination
@@ -200,12 +200,7 @@ class Prepared:
         origins = share.origins if share else {}
         storages = storage.of_arguments(task.program, given, buffers.units(origins))
         plan = body_plans.of_program(task.facts, chunk, storages, interpreter.observation(observer))
-
-        def run(*arguments: jax.Array) -> list[jax.Array]:
-            return interpreter.run(task.program, plan, arguments, origins, chunk, observer)
-
-        late = chunk.many and chunk.count == self.program.geometry.groups and not observer.watches and self._transposes
-        outputs = (transpose_sinking.put_off(run) if late else run)(*given.values())
+        outputs = interpreter.run(task.program, plan, list(given.values()), origins, chunk, observer)
         returned = dict(zip(self.program.outputs, outputs, strict=True))
         return [returned[k] for k in written], observer.close()
 
@@ -225,12 +220,6 @@ class Prepared:
             spare_bytes=max(0, self.options.most_bytes - self.working_bytes),
             first=first,
         )
-
-    @functools.cached_property
-    def _transposes(self) -> bool:
-        """True if a launch as a whole had better transpose late (see `transpose_sinking`)."""
-        facts = self.analysed.task.facts
-        return working_set.is_straight(facts) and working_set.transposes(facts)
 
     def _task(self, chunk: EmittedChunk, left: int) -> tuple[Task, EmittedChunk]:
         """What a chunk carries out that nobody watches, and what more is known of the chunk then."""

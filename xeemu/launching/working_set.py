@@ -8,7 +8,7 @@ import numpy as np
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Value
 from xeemu.knowledge import addressing, analysis
-from xeemu.knowledge.analysis import Facts, Known
+from xeemu.knowledge.analysis import Facts
 from xeemu.planning import scatter_loops
 
 
@@ -59,60 +59,6 @@ def _allocated_bytes(facts: Facts) -> int:
                 a = op.attributes
                 found += math.prod(a["shape"]) * np.dtype(a["dtype"]).itemsize * copies[a["space"]]
     return found
-
-
-def is_straight(facts: Facts) -> bool:
-    """True if a (sub)program has values that a compiler can fuse, and nothing else.
-
-    It has neither loops nor branches nor scans but for what is the same in all groups, gives no old values of atomic
-    operations, updates memories at places that are known, loads no window that may be out of bounds, of which chunks
-    would be in bounds, and uses nothing after a group's algorithm that takes long to compute and goes into that.
-    """
-    own = [op for op in facts.body.ops if not all(_is_common(facts.values[v]) for v in op.results)]
-    if any(op.regions or _is_scan(op) or (op.name in ops.ACCESSES and not _is_fused(op, facts)) for op in own):
-        return False
-    return not any(op.name == ops.COLLECTIVE and _keeps(op, facts) for op in own)
-
-
-def _keeps(algorithm: Op, facts: Facts) -> bool:
-    """True if what takes long to compute goes into a group's algorithm and elsewhere: it is there at once then."""
-    body, before = facts.body, set(facts.body.needed(algorithm.operands))
-    each = (v for n in before if ops.of(body.ops[n]).slow for v in body.ops[n].results)
-    made = {v for v in each if facts.values[v].varying}
-    others = (op for n, op in enumerate(body.ops) if n not in before and op is not algorithm)
-    return any(not made.isdisjoint(op.used) for op in others)
-
-
-def _is_common(known: Known) -> bool:
-    """True if groups share a value, or a memory that is not the launch's."""
-    return not known.varying and known.space != "global"
-
-
-def _is_scan(op: Op) -> bool:
-    """True if it combines each element with those before it, which are there at once then."""
-    return ops.of(op).is_scan or (op.name == ops.COLLECTIVE and op.attributes["collective"].is_scan)
-
-
-def _is_fused(op: Op, facts: Facts) -> bool:
-    """True if an access is one that compilers fuse with what computes its operands or uses its result."""
-    known = addressing.is_formed(op, facts)
-    if ops.changes(op):
-        return known and not ops.given(op)
-    return not known or not analysis.doubted(op, facts)
-
-
-def transposes(facts: Facts) -> bool:
-    """True if a (sub)program without loops and branches accesses a global memory along other axes than its groups'."""
-    accesses = (op for op in facts.body.ops if op.name in ops.ACCESSES)
-    of_global = (op for op in accesses if facts.values[op.operands[0]].space == "global")
-    return any(_is_transposed(op, facts) for op in of_global)
-
-
-def _is_transposed(op: Op, facts: Facts) -> bool:
-    """True if a memory has what a later dimension of the group range is for further apart than an earlier one's."""
-    form = addressing.foreseen(op, facts).form
-    steps = [abs(step) for step in form.steps if step] if form is not None else []
-    return steps != sorted(steps, reverse=True)
 
 
 def _bytes_within(op: Op, facts: Facts, iterations: int) -> int:

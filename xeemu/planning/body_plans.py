@@ -22,6 +22,7 @@ from xeemu.planning import (
     periodic_gathers,
     row_shapes,
     stencil_loads,
+    straight_programs,
     while_plans,
 )
 from xeemu.planning.branch_plans import BranchPlan, Divergent
@@ -138,10 +139,12 @@ class ProgramPlan:
     Attributes:
       storages: for the number of each argument that is a memory how it is held.
       body: of the program.
+      transposes_late: true if it transposes as late as it can.
     """
 
     storages: Mapping[int, Storage]
     body: BodyPlan
+    transposes_late: bool
 
 
 def of_program(facts: Facts, chunk: Chunk, storages: Mapping[int, Storage], observation: Observation) -> ProgramPlan:
@@ -157,7 +160,8 @@ def of_program(facts: Facts, chunk: Chunk, storages: Mapping[int, Storage], obse
     seen = {k: dataclasses.replace(storage, rows=shapes.get(k)) for k, storage in storages.items()}
     held = {facts.values[facts.body.inputs[k]]: storage for k, storage in seen.items()}
     setting = Setting.of(chunk, observation.watched, observation.followed, runtime_values.of_program(facts))
-    return ProgramPlan(seen, _Planner(chunk, observation, setting, held).body(facts, (), chunk.ragged))
+    body = _Planner(chunk, observation, setting, held).body(facts, (), chunk.ragged)
+    return ProgramPlan(seen, body, not observation.watched and straight_programs.transposes_late(facts, chunk))
 
 
 @dataclasses.dataclass(eq=False)
