@@ -15,6 +15,8 @@ from xeemu.language import importing
 from xeemu.planning import layout_assignment
 from xeemu.planning.layout_assignment import Setting
 from xeemu.planning.layouts import BY_ITEM, ByItem, BySubgroup, Masked, Sharing
+from xeemu.planning.operation_plans import Elementwise, Movement
+from xeemu.planning.subgroup_layouts import AsHeld, Split
 
 LANES, ITEMS, GROUPS = 8, 32, 4
 UNIFORM, BY_LANE = BySubgroup(LANES, uniform=True), BySubgroup(LANES, uniform=False)
@@ -60,6 +62,18 @@ def test_with_elements_of_their_own_work_items_hold_by_lane_what_it_is_combined_
     mixed = lambda wg, x, lane: (wg.sub_group.broadcast(x, 1) * x)[:, None] * columns  # noqa: E731
     assert layouts(mixed, "mul")[-2:] == [ByItem(mixed=LANES), BY_LANE]
     assert layouts(mixed, "broadcast_in_dim")[0] == BY_LANE
+
+
+def test_how_operands_become_ones_that_are_held_by_sub_group_is_planned():
+    columns = jnp.arange(3, dtype=jnp.float32)
+    mixed = lambda wg, x, lane: (wg.sub_group.broadcast(x, 1) * x)[:, None] * columns * 2.0  # noqa: E731
+    body, found = assigned(launched(mixed)[0])
+    plans = [found.plans[n] for n, op in enumerate(body.ops) if op.name == "mul"]
+    readings = [plan.readings for plan in plans if isinstance(plan, Elementwise)]
+    assert readings == [(), (AsHeld(), Split((1, 1, 3), None, alike=False)), (AsHeld(), None)]
+    (widened,) = [plan for plan in found.plans.values() if isinstance(plan, Movement) and plan.reading is not None]
+    assert widened.reading == Split((ITEMS // LANES, LANES), None, alike=False)
+    check(mixed, lambda x: np.repeat(x.reshape(-1, LANES)[:, 1], LANES) * x * 6)
 
 
 def test_a_function_that_takes_long_is_computed_by_item_of_what_lanes_do_not_share():

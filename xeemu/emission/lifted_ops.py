@@ -162,8 +162,8 @@ class _Elementwise:
         """The result as a layout wants it."""
         (out,) = self.op.results
         match layout:
-            case BySubgroup(lanes):
-                return items.laid_out(facts, out, layout, self._by_subgroup(lanes))
+            case BySubgroup():
+                return items.laid_out(facts, out, layout, self._by_subgroup())
             case Masked(elements, whole, apart):
                 array, chosen = self._by_item() if whole and not apart else None, self._of_elements(elements)
                 others = self._of_elements(elements.beside) if whole and apart else None
@@ -175,9 +175,9 @@ class _Elementwise:
     def _by_item(self) -> jax.Array:
         return self._bound([o.array(self.chunk) for o in self.operands], self.chunk.count)
 
-    def _by_subgroup(self, lanes: int) -> jax.Array:
-        chunk, each = self.chunk, self.operands
-        arrays = [subgroups.held(o, lanes, chunk) if o.shape else o.array(chunk) for o in each]
+    def _by_subgroup(self) -> jax.Array:
+        chunk, each = self.chunk, zip(self.operands, self.plan.readings, strict=True)
+        arrays = [o.array(chunk) if reading is None else subgroups.read(o, reading, chunk) for o, reading in each]
         (array,) = self.bind(self.op, subgroups.matched(self._over_groups(arrays, chunk.count)))
         return array
 

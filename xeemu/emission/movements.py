@@ -32,8 +32,9 @@ def result(
     """
     (out,) = op.results
     match layout:
-        case BySubgroup(lanes):
-            return items.laid_out(facts, out, layout, subgroups.widened(op, operands[0], lanes, chunk))
+        case BySubgroup():
+            assert plan.reading is not None
+            return items.laid_out(facts, out, layout, subgroups.widened(op, operands[0], plan.reading, chunk))
         case Masked(_, whole, apart):
             array = _by_item(op, operands, chunk) if whole and not apart else None
             return items.laid_out(facts, out, layout, array, _parts(op, operands, layout, chunk))

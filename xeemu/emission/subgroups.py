@@ -14,40 +14,35 @@ from xeemu.ir.program import Op
 from xeemu.knowledge import forms
 from xeemu.planning import layouts, subgroup_layouts
 from xeemu.planning.compare_fusion import Comparison
-from xeemu.planning.layouts import ByItem, BySubgroup
+from xeemu.planning.layouts import BySubgroup
+from xeemu.planning.subgroup_layouts import AsHeld, Operand, Patterned, Reading, Split
 
 
-def held(value: Emitted, lanes: int, chunk: EmittedChunk) -> jax.Array:
-    """`[G, sub-groups or 1, lanes or 1, *private]`, without `G` if it does not vary: a value.
-
-    It has 1 for what the lanes have alike by its layout or its lane form, as `Operand.is_uniform` has it: nothing else
-    is chosen here.
-    """
-    if isinstance(value.layout, BySubgroup):
-        return value.held
-    form, geometry = value.known.form, chunk.geometry
-    if form is not None:
-        pattern = subgroup_layouts.uniform_pattern(form, value.shape, lanes, geometry)
-        if pattern is not None:
-            form = dataclasses.replace(form, pattern=pattern)
+def read(value: Emitted, reading: Reading, chunk: EmittedChunk) -> jax.Array:
+    """`[G, sub-groups or 1, lanes or 1, *private]`, without `G` if it does not vary: a value, read so."""
+    match reading:
+        case AsHeld():
+            return value.held
+        case Patterned(pattern):
+            assert value.known.form is not None
+            form = dataclasses.replace(value.known.form, pattern=pattern)
             return materialise(form, value.base, value.dtype, value.known.varying, chunk)
-    rows, private = subgroup_layouts.rows(lanes, geometry), subgroup_layouts.private(value.shape, geometry)
-    if subgroup_layouts.is_of_all(value.shape, geometry):
-        rows = (1, 1)
-    sharing = layouts.sharing(value.layout)
-    array = value.held if sharing else value.array(chunk)
-    if rows != (1, 1) and not subgroup_layouts.is_of_items(value.shape, geometry):
-        whole = (*array.shape[: value.known.varying], *geometry.local_range, *private)
-        array = jnp.broadcast_to(array, whole)
-    lead = array.shape[: value.known.varying]
-    array = of_groups(array.reshape(*lead, *rows, *private), sharing)
-    is_alike = isinstance(value.layout, ByItem) and value.layout.alike
-    return lax.slice_in_dim(array, 0, 1, axis=len(lead) + 1) if is_alike else array
+        case Split(split, repeated, alike):
+            sharing = layouts.sharing(value.layout)
+            array = value.held if sharing else value.array(chunk)
+            lead = array.shape[: value.known.varying]
+            if repeated is not None:
+                array = jnp.broadcast_to(array, (*lead, *repeated))
+            array = of_groups(array.reshape(*lead, *split), sharing)
+            return lax.slice_in_dim(array, 0, 1, axis=len(lead) + 1) if alike else array
+    raise AssertionError(reading)
 
 
 def laid_out(value: Emitted, layout: BySubgroup, chunk: EmittedChunk) -> jax.Array:
     """The array of a layout."""
-    array, axis = held(value, layout.lanes, chunk), 1 + value.known.varying
+    operand = Operand(value.shape, value.layout, value.known.form, value.known.varying)
+    array = read(value, subgroup_layouts.reading(operand, layout.lanes, chunk.geometry), chunk)
+    axis = 1 + value.known.varying
     if layout.uniform:
         return array
     return jnp.broadcast_to(array, (*array.shape[:axis], layout.lanes, *array.shape[axis + 1 :]))
@@ -65,9 +60,9 @@ def matched(arrays: Sequence[jax.Array]) -> list[jax.Array]:
     return [a if a.shape in ((), full) else jnp.broadcast_to(a, full) for a in arrays]
 
 
-def widened(op: Op, value: Emitted, lanes: int, chunk: EmittedChunk) -> jax.Array:
+def widened(op: Op, value: Emitted, reading: Reading, chunk: EmittedChunk) -> jax.Array:
     """What an operation that only gives work-items more axes or elements makes of a value, held by sub-groups."""
-    rank, array = len(chunk.geometry.local_range), held(value, lanes, chunk)
+    rank, array = len(chunk.geometry.local_range), read(value, reading, chunk)
     lead = array.shape[: value.known.varying + 2]
     target = (*lead, *op.results[0].shape[rank:])
     if op.name == "reshape":

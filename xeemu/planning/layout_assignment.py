@@ -22,7 +22,7 @@ from xeemu.planning.chunk import Chunk
 from xeemu.planning.compare_fusion import Comparison
 from xeemu.planning.layouts import BY_ITEM, LANE_FORM, ByItem, BySubgroup, Layout, Masked
 from xeemu.planning.operation_plans import Chosen, Elementwise, Formed, Movement, OperationPlan
-from xeemu.planning.subgroup_layouts import Operand
+from xeemu.planning.subgroup_layouts import Operand, Reading
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,17 +96,10 @@ def of_body(facts: Facts, taken: tuple[Layout, ...], setting: Setting) -> Assign
     found = _Layouts(facts, setting, dict(zip(facts.body.taken, given, strict=True)), {})
     for number, op in enumerate(facts.body.ops):
         found.follow(number, op)
-    layouts = found.settled()
-    plans = {n: _settled(plan, facts.body.ops[n], layouts) for n, plan in found.plans.items()}
+    found.found |= found.settled()
+    plans = {n: found.reading(plan, facts.body.ops[n]) for n, plan in found.plans.items()}
     comparisons = {n: plan for n, plan in plans.items() if isinstance(plan, Comparison)}
-    return Assignment(layouts, plans, compare_fusion.spared(facts.body, comparisons))
-
-
-def _settled(plan: OperationPlan, op: Op, layouts: Mapping[Value, Layout]) -> OperationPlan:
-    """How an operation is carried out once it is known how its operands are held."""
-    if not isinstance(plan, Movement) or isinstance(op.operands[0], Constant):
-        return plan
-    return Movement(masked_layouts.takes_chosen(op, layouts[op.operands[0]]))
+    return Assignment(found.found, plans, compare_fusion.spared(facts.body, comparisons))
 
 
 @dataclasses.dataclass(eq=False)
@@ -137,14 +130,29 @@ class _Layouts:
         self.found.update(zip(op.results, each, strict=True))
 
     def settled(self) -> Mapping[Value, Layout]:
-        """How all values are held, those of which some elements are needed for themselves so."""
+        """How those values are held of which some elements may be needed for themselves."""
         made = (v for op in self.facts.body.ops for v in op.results)
         possible = {v: layout for v in made if isinstance(layout := self.found[v], Masked)}
         if not possible:
-            return self.found
+            return {}
         needs = masked_layouts.needs(self.facts, possible)
-        each = {v: needs.settled(v, layout, self.setting.watched) or BY_ITEM for v, layout in possible.items()}
-        return self.found | each
+        return {v: needs.settled(v, layout, self.setting.watched) or BY_ITEM for v, layout in possible.items()}
+
+    def reading(self, plan: OperationPlan, op: Op) -> OperationPlan:
+        """How an operation is carried out once it is known how all values are held."""
+        layout = self.found[op.results[0]] if len(op.results) == 1 else BY_ITEM
+        match plan, layout:
+            case Elementwise(), BySubgroup(lanes):
+                return dataclasses.replace(plan, readings=tuple(self._reading(v, lanes) for v in op.operands))
+            case Movement(), BySubgroup(lanes):
+                return Movement(reading=self._reading(op.operands[0], lanes))
+            case Movement(), _:
+                return Movement(masked_layouts.takes_chosen(op, self._layout(op.operands[0])))
+        return plan
+
+    def _reading(self, value: Value, lanes: int) -> Reading | None:
+        geometry = self.setting.geometry
+        return subgroup_layouts.reading(self._operand(value), lanes, geometry) if value.shape else None
 
     def _operand(self, value: Value) -> Operand:
         known = self.facts.value(value)

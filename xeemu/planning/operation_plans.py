@@ -11,6 +11,7 @@ from xeemu.ir.table import Kind
 from xeemu.knowledge.analysis import Facts
 from xeemu.planning import invariant_divisions
 from xeemu.planning.compare_fusion import Comparison
+from xeemu.planning.subgroup_layouts import Reading
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,10 +68,12 @@ class Elementwise:
     Attributes:
       binding: how it is bound.
       repeated: numbers of the operands that groups have alike, which are repeated for each as others are not.
+      readings: of each operand, if the result is held by sub-group: how it is made one that is, None of a scalar.
     """
 
     binding: Binding
     repeated: frozenset[int] = frozenset()
+    readings: tuple[Reading | None, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,9 +82,11 @@ class Movement:
 
     Attributes:
       takes_chosen: true if it takes of its operand the elements that this has for themselves (see `masked_layouts`).
+      reading: of its operand, if the result is held by sub-group: how it is made one that is.
     """
 
     takes_chosen: bool = False
+    reading: Reading | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -67,6 +67,55 @@ class Operand:
         return isinstance(self.layout, ByItem) and self.layout.alike
 
 
+@dataclasses.dataclass(frozen=True)
+class AsHeld:
+    """What is held by sub-group is taken so."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Patterned:
+    """A lane form that the lanes of each sub-group have alike is made an array of.
+
+    Attributes:
+      pattern: `[sub-groups, 1, *private]`, its pattern.
+    """
+
+    pattern: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True)
+class Split:
+    """An array by item is cut into sub-groups.
+
+    Attributes:
+      shape: `(sub-groups, lanes, *private)`, both 1 of what has its elements for all work-items.
+      repeated: the shape of the value with an element for each work-item, if it has fewer; else None.
+      alike: true if the lanes have it alike, so that the first one is taken.
+    """
+
+    shape: tuple[int, ...]
+    repeated: tuple[int, ...] | None
+    alike: bool
+
+
+Reading = AsHeld | Patterned | Split
+"""How a value is made one that is held by sub-group and lane, or by sub-group if the lanes have it alike."""
+
+
+def reading(value: Operand, lanes: int, geometry: Geometry) -> Reading:
+    """How a value is made one that is held by sub-groups of so many lanes; `is_uniform` says if lanes have it alike."""
+    if isinstance(value.layout, BySubgroup):
+        return AsHeld()
+    if value.form is not None:
+        pattern = uniform_pattern(value.form, value.shape, lanes, geometry)
+        if pattern is not None:
+            return Patterned(pattern)
+    of_all, own = is_of_all(value.shape, geometry), private(value.shape, geometry)
+    whole = (*geometry.local_range, *own) if not of_all and not is_of_items(value.shape, geometry) else None
+    each = (1, 1) if of_all else rows(lanes, geometry)
+    return Split((*each, *own), whole, isinstance(value.layout, ByItem) and value.layout.alike)
+
+
 def uniform_pattern(form: Form, shape: tuple[int, ...], lanes: int, geometry: Geometry) -> np.ndarray | None:
     """`[sub-groups, 1, *private]`: the pattern of a form that the lanes of each sub-group have alike, else None."""
     if not is_of_items(shape, geometry):
