@@ -45,8 +45,8 @@ class Rewriter:
         for op in region.ops:
             self.op(op)
         made, self.ops = Region(inputs, tuple(self.ops), tuple(self.values(region.outputs))), around
-        parts = ((made.inputs, region.inputs), (made.ops, region.ops), (made.outputs, region.outputs))
-        return region if all(map(_same, *zip(*parts, strict=True))) else made
+        old = region.inputs, region.ops, region.outputs
+        return region if (made.inputs, made.ops, made.outputs) == old else made
 
     def op(self, op: Op) -> None:
         """An operation: what the rule makes of it, or itself on what stands for its operands."""
@@ -61,7 +61,7 @@ class Rewriter:
         operands = tuple(self.values(op.operands))
         regions = tuple(map(self.region, op.regions))
         results = self._given(op.results)
-        if _same(operands, op.operands) and _same(regions, op.regions) and _same(results, op.results):
+        if (operands, regions, results) == (op.operands, op.regions, op.results):
             self.ops.append(op)
             return
         made = dataclasses.replace(op, operands=operands, regions=regions, results=results)
@@ -106,7 +106,3 @@ class Rewriter:
             return dict(op.attributes)
         carries = self.values(op.regions[0].inputs[: op.attributes["carries"]])
         return {**op.attributes, "carries": len(carries)}
-
-
-def _same(a: Sequence[object], b: Sequence[object]) -> bool:
-    return len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))
