@@ -104,5 +104,5 @@ def length_of(instructions: Mapping[str, float], device: Device) -> float:
 def of_literal(value: Value) -> Any:
     """Equal for literals that are; other values are themselves."""
     if isinstance(value, Constant) and value.is_literal:
-        return str(value.array), str(value.dtype), value.shape
+        return value.array.tobytes(), value.dtype, value.shape
     return value

@@ -191,7 +191,7 @@ class _Count:
             if number in node.regions:
                 self._sections[node] = number
             level = max((levels.get(a, 0) for a in op.used if not isinstance(a, Constant)), default=0)
-            for inner in _inner(node, number):
+            for inner in _inner(node, number) if op.regions else ():
                 self.node(inner, _inner_levels(inner, op, levels, depth))
             pinned = op.name in ops.LANGUAGE or control.of(op) is not None
             level = depth if pinned and op.operands else level
