@@ -99,7 +99,9 @@ def of_op(op: Op, operands: Sequence[Form | None]) -> tuple[Form, Factors] | Non
     form, factors = _of_forms(op, forms)
     if form is None or factors is None:
         return None
-    return dataclasses.replace(form, pattern=np.broadcast_to(form.pattern, out.shape)), factors
+    if form.pattern.shape != out.shape:
+        form = dataclasses.replace(form, pattern=np.broadcast_to(form.pattern, out.shape))
+    return form, factors
 
 
 def _of_forms(op: Op, forms: Sequence[Form]) -> tuple[Form | None, Factors | None]:
@@ -123,7 +125,7 @@ def _folded(op: Op, forms: Sequence[Form]) -> Form | None:
     if not constant_folding.defined(name, values):
         return None
     with np.errstate(all="ignore"):
-        result = np.broadcast_to(np.asarray(fold(op.attributes, *values)), out.shape).astype(out.dtype)
+        result = np.asarray(fold(op.attributes, *values)).astype(out.dtype)
     return constant(result, len(forms[0].steps))
 
 
