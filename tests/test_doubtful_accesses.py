@@ -72,7 +72,7 @@ def test_a_load_that_is_left_out_doubtfully_is_told():
 EXACT = [
     "y[i] = 1; x[i] = 2;",
     "y[i] = 1; a = y[n[i]]; y[i] = 2; x[i] = a;",  # what is loaded between may be it
-    "y[i] = 1; if (i < 70) y[i] = 3;",  # not all store again
+    "if (i & 1) y[i] = 1; if (n[i] > 2) y[i] = 3;",  # neither are all of the others
     "t[l] = x[i]; barrier(CLK_LOCAL_MEM_FENCE); a = t[63 - l]; barrier(CLK_LOCAL_MEM_FENCE); t[l] = a;"
     "barrier(CLK_LOCAL_MEM_FENCE); y[i] = t[l ^ 1];",  # others see it between
     "for (int k = 0; k < 8; k++) { y[i] = k; barrier(CLK_GLOBAL_MEM_FENCE); }",
@@ -90,6 +90,9 @@ def test_stores_that_are_read_are_exact(source):
 
 
 OVERWRITTEN = [
+    "y[i] = 1; if (i < 70) y[i] = 3;",  # one store of either
+    "for (int k = 0; k < 8; k++) { if (n[i + k] > 3) y[i] = k; } y[i] = 2;",  # after the loop
+    "for (int k = 0; k < n[0]; k++) { if (n[i + k] > 3) y[i] = k; else y[i] = 7; }",  # on either side
     "y[i] = 1; y[i] = 2;",
     "y[i] = 1; a = y[i]; y[i] = a + 2;",  # what is loaded between is in a register
     "if (i < 70) y[i] = 1; y[i] = 3;",
@@ -107,3 +110,8 @@ def test_stores_that_are_stored_over_before_they_are_read_are_marked(source):
     told = report(source)
     assert {site.memory for site in told.sites if site.doubtful and site.op == "store"} == {"y"}
     assert "some may leave out more or less" in str(told)
+
+
+def test_stores_to_private_memory_that_nothing_reads_are_marked():
+    told = report("float p[8]; p[n[i] & 7] = x[i];\n y[i] = p[n[1] & 7];\n p[n[i + 1] & 7] = 1;")
+    assert [site.doubtful for site in told.sites if site.space == "private" and site.op == "store"] == [False, True]

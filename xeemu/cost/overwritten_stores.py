@@ -1,27 +1,30 @@
 """Overwritten stores: those that some compiler leaves out, as what they store is stored over before anything reads it.
 
-All are counted as they are written. LLVM leaves out a store after which all ways lead to another one to the same place
-(DSE), and makes those of a loop to one place once, after it (LICM), where no other access of the loop may be there. A
-load of what is in a register reads no memory; what a barrier or an atomic operation lets others see is read.
+All are counted as they are written. LLVM leaves out a store after which all ways lead to another one to the same place,
+or none leads to a load of what a work-item alone has (DSE); it joins one by some lanes with one by more of them before
+(SimplifyCFG), and makes those of a loop to one place once, after it, where no other access of the loop may be there
+(LICM). A load of what may be in a register reads nothing; what a barrier or an atomic lets others see is read.
 """
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from xeemu.cost.memory_steps import Branch, Change, Load, Loop, MemorySteps, Step, Store
 from xeemu.cost.places import Place, may_be_same
 from xeemu.knowledge.access_tree import Key
 from xeemu.language.linearity import Allocation
 
+_UNCERTAIN = -1
+"""Stands among the conditions of a store in a loop that need not begin."""
+
+_Later = Mapping[Place, Mapping[frozenset[int], frozenset[Key]]]
+"""What is stored later, before it is read, by place and the conditions that lanes meet, with the stores."""
+
 
 def of_program(program: MemorySteps, unread: Set[Key]) -> frozenset[Key]:
-    """The overwritten stores of a program, of whose loads some are told that read no memory."""
+    """The overwritten stores of a program, of whose loads some are told that need read no memory."""
     analysis = _Analysis(program, unread)
     analysis.go(program.steps, {})
     return frozenset(analysis.found)
-
-
-_Later = dict[Place, tuple[frozenset[int], ...]]
-"""What is stored later, before it is read, by place: each time the conditions that lanes meet which do."""
 
 
 class _Analysis:
@@ -34,15 +37,14 @@ class _Analysis:
     def __init__(self, program: MemorySteps, unread: Set[Key]) -> None:
         self.found: set[Key] = set()
         self._program, self._unread = program, unread
+        self._read: set[Allocation] = set()  # the memories of work-items that are read later
 
     def go(self, steps: Sequence[Step], later: _Later) -> _Later:
         """What is stored, before it is read, from where steps begin, if this is from where they end."""
         for step in reversed(steps):
             match step:
-                case Store(key, place, lanes, volatile=volatile):
-                    if not volatile and any(each <= lanes for each in later.get(place, ())):
-                        self.found.add(key)
-                    later = {**later, place: (*later.get(place, ()), lanes)}
+                case Store():
+                    later = self._store(step, later)
                 case Branch(ways):
                     later = _on_all([self.go(way, later) for way in ways])
                 case Loop():
@@ -51,38 +53,55 @@ class _Analysis:
                     later = self._without_read([step], later)
         return later
 
+    def _store(self, store: Store, later: _Later) -> _Later:
+        stored = later.get(store.place, {})
+        if not store.volatile:
+            if store.place.family.memory.space == "private" and store.place.family.memory not in self._read:
+                self.found.add(store.key)
+            for lanes, keys in stored.items():
+                if lanes <= store.lanes or store.lanes <= lanes:
+                    self.found |= {store.key} if lanes <= store.lanes else {store.key, *keys}
+        if any(lanes <= store.lanes for lanes in stored):
+            return later
+        return {**later, store.place: {**stored, store.lanes: frozenset({store.key} if not store.volatile else ())}}
+
     def _loop(self, loop: Loop, later: _Later) -> _Later:
-        self.found |= {s.key for s in loop.steps if isinstance(s, Store) and self._is_sunk(s, loop)}
-        begun = self.go(loop.steps, {})
-        if loop.counted:  # a compiler may write it out, and then sees what the next iteration stores
-            self.go(loop.steps, self._alike(begun, loop))
-        left = self._without_read(list(_accesses(loop.steps)), later)
-        return left | begun if loop.certain else left
+        accesses = list(_accesses(loop.steps))
+        self.found |= {s.key for s in accesses if isinstance(s, Store) and self._is_sunk(s, loop, accesses)}
+        left = self._without_read(accesses, later)
+        begun = self.go(loop.steps, left)
+        if loop.counted and (next_ones := self._alike(begun, loop)):  # a compiler may write it out, and sees the next
+            self.go(loop.steps, _either(left, next_ones))
+        if not loop.certain:
+            begun = {p: {lanes | {_UNCERTAIN}: keys for lanes, keys in by.items()} for p, by in begun.items()}
+        return _either(left, begun)
 
     def _alike(self, later: _Later, loop: Loop) -> _Later:
         """What is the same in each iteration of a loop."""
-        kept = {p: lanes for p, lanes in later.items() if self._program.varies(p.family.bases) < loop.depth}
-        return {p: tuple(each for each in by if self._program.varies(each) < loop.depth) for p, by in kept.items()}
+        kept = {p: by for p, by in later.items() if self._program.varies(p.family.bases) < loop.depth}
+        alike = {p: {e: k for e, k in by.items() if self._program.varies(e) < loop.depth} for p, by in kept.items()}
+        return {place: by for place, by in alike.items() if by}
 
     def _without_read(self, steps: Sequence[Step], later: _Later) -> _Later:
         """What no step reads, or lets others see."""
         read = [seen for step in steps if (seen := self._seen(step)) is not None]
+        self._read |= {seen.family.memory if isinstance(seen, Place) else seen for seen in read}
         if not read:
             return later
-        return {place: lanes for place, lanes in later.items() if not any(may_be_same(each, place) for each in read)}
+        return {place: by for place, by in later.items() if not any(may_be_same(each, place) for each in read)}
 
     def _seen(self, step: Step) -> Place | Allocation | None:
         if isinstance(step, Change):
             return step.memory
         return step.place if isinstance(step, Load) and step.key not in self._unread else None
 
-    def _is_sunk(self, store: Store, loop: Loop) -> bool:
+    def _is_sunk(self, store: Store, loop: Loop, accesses: Sequence[Load | Store | Change]) -> bool:
         """True of a store that may be made once after a loop: to one place, where nothing else of the loop may be."""
         if store.volatile or self._program.varies(store.place.family.bases) >= loop.depth:
             return False
-        if not store.lanes <= self._program.met_before(store.lanes, loop):
-            return False
-        return not any(self._is_other(step, store.place) for step in _accesses(loop.steps))
+        is_each_time = store in loop.steps and store.lanes <= self._program.met_before(store.lanes, loop)
+        others = [s for s in accesses if isinstance(s, Store) and s.place == store.place and s.key != store.key]
+        return (is_each_time or bool(others)) and not any(self._is_other(step, store.place) for step in accesses)
 
     def _is_other(self, step: Load | Store | Change, place: Place) -> bool:
         """True of what accesses memory at what may be a place, and not at just that place."""
@@ -101,12 +120,21 @@ def _accesses(steps: Sequence[Step]) -> Iterator[Load | Store | Change]:
             yield from _accesses(inner)
 
 
+def _either(one: _Later, other: _Later) -> _Later:
+    return {place: {**one.get(place, {}), **other.get(place, {})} for place in {**one, **other}}
+
+
 def _on_all(ways: Sequence[_Later]) -> _Later:
     """What is stored on each of some ways."""
-    if not ways:
-        return {}
-    first, *others = ways
+    found: _Later | None = None
+    for way in ways:
+        found = way if found is None else _on_both(found, way)
+    return found or {}
+
+
+def _on_both(one: _Later, other: _Later) -> _Later:
     return {
-        place: tuple(each for each in lanes if all(any(o <= each for o in other.get(place, ())) for other in others))
-        for place, lanes in first.items()
+        place: {a | b: first | second for a, first in by.items() for b, second in other[place].items()}
+        for place, by in one.items()
+        if place in other
     }

@@ -43,7 +43,7 @@ def of_tree(tree: AccessTree, unused: Set[Key]) -> RepeatedLoads:
     analysis = _Analysis(program)
     analysis.body(program.steps, _Registers(), _Body(0))
     doubtful = doubtful_loads.of_program(program, analysis.never.keys(), analysis.once)
-    doubtful |= overwritten_stores.of_program(program, analysis.never.keys())
+    doubtful |= overwritten_stores.of_program(program, analysis.never.keys() | doubtful)
     return RepeatedLoads(analysis.never, analysis.once, doubtful)
 
 
