@@ -294,8 +294,10 @@ def _is_unclear(program: Program, access: Access, touched: Sequence[Execution], 
     if access.op != "load" or not touched:
         return False
     whole = device.request_lanes is None or program.sub_group_size <= device.request_lanes
-    if program.is_opencl and not whole and access.mask is None and _may_be_scalar(touched):
-        return True  # of a place that is known to be one for all a sub-group makes one request
+    # Of a place that is known to be one for all a sub-group makes one request; so too behind a mask that all meet.
+    is_whole = program.is_opencl if access.mask is None else all(e.is_met for e in touched)
+    if is_whole and not whole and _may_be_scalar(touched):
+        return True
     names = {name for value in access.index for name in _NAMES.findall(value.plain) if name[0] == "k"}
     if any(counters for _, counters in touched[0].literals):
         return True
