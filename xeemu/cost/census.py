@@ -152,7 +152,7 @@ class Census:
 
     @functools.cached_property
     def doubtful(self) -> frozenset[AccessSite]:
-        """The places of which compilers may carry out another number of loads."""
+        """The places of which compilers may carry out another number of loads or stores."""
         return frozenset(self.place(key) for key in self.repeated.doubtful if key in self.operations)
 
     @functools.cached_property

@@ -11,7 +11,7 @@ A load of which both say what the model says is certain, all others are doubtful
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
-from xeemu.cost.memory_steps import Branch, Change, Load, Loop, MemorySteps, Step, Store
+from xeemu.cost.memory_steps import Branch, Change, Load, Loop, MemorySteps, Step, Store, accesses, bodies
 from xeemu.cost.places import Family, Place, may_be_same
 from xeemu.cost.unrolling import WRITTEN_OUT
 from xeemu.knowledge.access_tree import Key
@@ -30,41 +30,24 @@ def of_program(program: MemorySteps, never: Set[Key], once: Mapping[Key, Facts])
     least, most = _Least(program), _Most(program)
     least.go(program.steps, {})
     most.go(program.steps, {})
-    every = {step.key for step in _accesses(program.steps) if isinstance(step, Load)}
+    every = {step.key for step in accesses(program.steps) if isinstance(step, Load)}
     made_once = {key for key, around in once.items() if least.once.get(key) is around}
     made_once -= {key for key, by in most.found.items() if any(depth < least.depth.get(key, 0) for depth in by)}
     return frozenset(every - (least.never & never) - made_once - (every - most.found.keys() - never - once.keys()))
 
 
-def _accesses(steps: Iterable[Step]) -> Iterator[Load | Store]:
-    for step in steps:
-        if isinstance(step, Load | Store):
-            yield step
-        for inner in _inner(step):
-            yield from _accesses(inner)
-
-
-def _inner(step: Step) -> Sequence[Sequence[Step]]:
-    if isinstance(step, Loop):
-        return (step.steps,)
-    return step.ways if isinstance(step, Branch) else ()
-
-
 def _changed(step: Step) -> set[Allocation]:
     """The memories that a step changes."""
-    if isinstance(step, Change):
-        return {step.memory}
-    if isinstance(step, Store):
-        return {step.place.family.memory}
-    return {memory for inner in _inner(step) for each in inner for memory in _changed(each)}
+    changes = [each for each in accesses([step]) if not isinstance(each, Load)]
+    return {each.memory if isinstance(each, Change) else each.place.family.memory for each in changes}
 
 
-_Held = dict[Place, tuple[frozenset[int], ...]]
+_Registers = dict[Place, tuple[frozenset[int], ...]]
 """What is in registers, by place: each time the conditions that lanes have met which have it."""
 
 
-def _without(held: _Held, changed: Iterable[Place | Allocation]) -> _Held:
-    return {place: by for place, by in held.items() if not any(may_be_same(each, place) for each in changed)}
+def _without(registers: _Registers, changed: Iterable[Place | Allocation]) -> _Registers:
+    return {place: by for place, by in registers.items() if not any(may_be_same(each, place) for each in changed)}
 
 
 class _Least:
@@ -82,28 +65,28 @@ class _Least:
         self.depth: dict[Key, int] = {}
         self._program = program
 
-    def go(self, steps: Sequence[Step], held: _Held) -> None:
+    def go(self, steps: Sequence[Step], registers: _Registers) -> None:
         for step in steps:
             if isinstance(step, Load):
-                before = held.get(step.place, ())
+                before = registers.get(step.place, ())
                 if any(lanes <= step.lanes for lanes in before):
                     self.never.add(step.key)
-                held[step.place] = (*before, step.lanes)
+                registers[step.place] = (*before, step.lanes)
                 continue
             if isinstance(step, Loop):
-                held = self._repeat(step, held)
+                registers = self._repeat(step, registers)
                 continue
-            held = _without(held, [step.place] if isinstance(step, Store) else _changed(step))
+            registers = _without(registers, [step.place] if isinstance(step, Store) else _changed(step))
             if isinstance(step, Store) and step.value is not None:
-                held[step.place] = (step.lanes,)
-            for inner in _inner(step):
-                self.go(inner, dict(held))
+                registers[step.place] = (step.lanes,)
+            for body in bodies(step):
+                self.go(body, dict(registers))
 
-    def _repeat(self, loop: Loop, held: _Held) -> _Held:
+    def _repeat(self, loop: Loop, registers: _Registers) -> _Registers:
         """Goes through a loop; gives what is in registers as an iteration begins."""
         changes = _changes(loop.steps)
-        left = {place: lanes for place in held if (lanes := _stored(place, changes)) is not None}
-        start = {place: _on_both_ways(held[place], lanes) for place, lanes in left.items()}
+        left = {place: lanes for place in registers if (lanes := _stored(place, changes)) is not None}
+        start = {place: _on_both_paths(registers[place], lanes) for place, lanes in left.items()}
         self.go(loop.steps, dict(start))
         for load in _made_each_time(loop.steps):
             is_same = (
@@ -114,10 +97,10 @@ class _Least:
         return start
 
 
-def _on_both_ways(before: Sequence[frozenset[int]], stored: frozenset[int]) -> tuple[frozenset[int], ...]:
+def _on_both_paths(before: Sequence[frozenset[int]], stored: frozenset[int]) -> tuple[frozenset[int], ...]:
     """The conditions that lanes meet which have a place, be it from before a loop or stored in it.
 
-    Where neither is part of the other, a lane that meets both has the place on each way, but no compiler need see it.
+    Where neither is part of the other, a lane that meets both has the place on each path, but no compiler need see it.
     """
     return tuple(each | stored for each in before if each <= stored or stored <= each)
 
@@ -152,7 +135,7 @@ def _have_common(one: Place, other: Place) -> bool:
 
 
 _NOT_WRITTEN_OUT = 1 << 30
-_Ways = dict[Place, frozenset[int]]
+_Before = dict[Place, frozenset[int]]
 """What may be in registers, by place: 0 if it has been accessed before in any case, and of each loop of which an
 iteration may have it of the one before the depth, or more than any depth where compilers do not write the loop out."""
 
@@ -161,46 +144,47 @@ class _Most:
     """What some compiler may leave out.
 
     Attributes:
-      found: the loads that it need not carry out each time, with how they may have been accessed before, as `_Ways`.
+      found: the loads that it need not carry out each time, with how they may have been accessed before, as `_Before`.
     """
 
     def __init__(self, program: MemorySteps) -> None:
         self.found: dict[Key, frozenset[int]] = {}
         self._program = program
 
-    def go(self, steps: Sequence[Step], held: _Ways) -> _Ways:
+    def go(self, steps: Sequence[Step], registers: _Before) -> _Before:
         """Goes through steps; gives what may be in registers after them."""
         for step in steps:
             if isinstance(step, Load):
-                self._load(step, held)
-                held[step.place] = frozenset({0})
+                self._load(step, registers)
+                registers[step.place] = frozenset({0})
             elif isinstance(step, Loop):
-                held = self._repeat(step, held)
+                registers = self._repeat(step, registers)
             elif isinstance(step, Branch):
-                held = _either([self.go(way, dict(held)) for way in step.ways])
+                registers = _either([self.go(body, dict(registers)) for body in step.bodies])
             else:
                 changed = step.place if isinstance(step, Store) else step.memory
-                held = {place: by for place, by in held.items() if not may_be_same(changed, place)}
+                registers = {place: by for place, by in registers.items() if not may_be_same(changed, place)}
                 if isinstance(step, Store) and step.value is not None:
-                    held[step.place] = frozenset({0})
-        return held
+                    registers[step.place] = frozenset({0})
+        return registers
 
-    def _load(self, load: Load, held: _Ways) -> None:
-        for place, by in held.items():
+    def _load(self, load: Load, registers: _Before) -> None:
+        for place, by in registers.items():
             if _have_common(load.place, place):
                 self.found[load.key] = self.found.get(load.key, frozenset()) | by
 
-    def _repeat(self, loop: Loop, held: _Ways) -> _Ways:
-        end = self.go(loop.steps, dict(held))
+    def _repeat(self, loop: Loop, registers: _Before) -> _Before:
+        end = self.go(loop.steps, dict(registers))
         by = frozenset({loop.depth if loop.counted else _NOT_WRITTEN_OUT})
         lasting = dict.fromkeys(self._still_there(end, loop), by)
-        return _either([held, end, self.go(loop.steps, _either([held, lasting]))])
+        return _either([registers, end, self.go(loop.steps, _either([registers, lasting]))])
 
     def _still_there(self, end: Iterable[Place], loop: Loop) -> Iterator[Place]:
         """What later iterations may have of what one has accessed, by their bases."""
         loaded: dict[Family, set[tuple[int, ...]]] = {}
-        for step in _accesses(loop.steps):
-            loaded.setdefault(step.place.family, set()).update(step.place.elements)
+        for step in accesses(loop.steps):
+            if not isinstance(step, Change):
+                loaded.setdefault(step.place.family, set()).update(step.place.elements)
         for place in end:
             steps = self._program.advance(place.family, loop)
             if steps is not None and not any(steps):
@@ -217,10 +201,10 @@ def _is_later(element: Sequence[int], old: Sequence[int], steps: Sequence[int]) 
     return 0 < iterations <= WRITTEN_OUT and distances == [iterations * step for step in steps]
 
 
-def _either(ways: Sequence[_Ways]) -> _Ways:
-    """What may be in registers after any of some ways."""
-    found: _Ways = {}
-    for way in ways:
-        for place, by in way.items():
+def _either(cases: Sequence[_Before]) -> _Before:
+    """What may be in registers after any of some cases."""
+    found: _Before = {}
+    for case in cases:
+        for place, by in case.items():
             found[place] = found.get(place, frozenset()) | by
     return found

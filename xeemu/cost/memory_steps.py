@@ -5,7 +5,7 @@ so is what is loaded from one place while nothing that may be there changes.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 import numpy as np
@@ -69,7 +69,7 @@ class Change(NamedTuple):
 class Branch(NamedTuple):
     """Bodies of which one is executed."""
 
-    ways: Sequence["Sequence[Step]"]
+    bodies: Sequence["Sequence[Step]"]
 
 
 class Loop(NamedTuple):
@@ -95,6 +95,22 @@ class Loop(NamedTuple):
 
 
 Step = Load | Store | Change | Branch | Loop
+
+
+def bodies(step: Step) -> Sequence[Sequence[Step]]:
+    """The bodies of a step, none if it is an access."""
+    if isinstance(step, Loop):
+        return (step.steps,)
+    return step.bodies if isinstance(step, Branch) else ()
+
+
+def accesses(steps: Iterable[Step]) -> Iterator[Load | Store | Change]:
+    """The accesses and changes among steps and in their bodies, in the order of the program."""
+    for step in steps:
+        if isinstance(step, Load | Store | Change):
+            yield step
+        for body in bodies(step):
+            yield from accesses(body)
 
 
 class _Scope(NamedTuple):
@@ -310,11 +326,11 @@ class MemorySteps:
             return self._body(structure.body, inner[0], control.given(op, used, 0), scope)
         changed = self._changed_in(op, facts, number)
         if isinstance(structure, control.Cond):
-            before, ways = self._last, [list[Step]() for _ in op.regions]
+            before, bodies = self._last, [list[Step]() for _ in op.regions]
             for k, region in enumerate(op.regions):
                 self._last = dict(before)
-                self._body(region, inner[k], control.given(op, used, k), scope._replace(steps=ways[k]))
-            scope.steps.append(Branch(ways))
+                self._body(region, inner[k], control.given(op, used, k), scope._replace(steps=bodies[k]))
+            scope.steps.append(Branch(bodies))
         else:
             inner_scope = _Scope([], scope.depth + 1, scope.lanes)
             scope.steps.append(self._loop(op, facts, number, used, changed, inner_scope))

@@ -1,14 +1,14 @@
 """Overwritten stores: those that some compiler leaves out, as what they store is stored over before anything reads it.
 
-All are counted as they are written. LLVM leaves out a store after which all ways lead to another one to the same place,
-or none leads to a load of what a work-item alone has (DSE); it joins one by some lanes with one by more of them before
-(SimplifyCFG), and makes those of a loop to one place once, after it, where no other access of the loop may be there
-(LICM). A load of what may be in a register reads nothing; what a barrier or an atomic lets others see is read.
+All are counted as they are written. LLVM leaves out a store after which each path leads to another one to the same
+place, or none leads to a load of what a work-item alone has (DSE); it joins one by some lanes with one by more of them
+before (SimplifyCFG), and makes those of a loop to one place once, after it, where no other access of the loop may be
+there (LICM). A load of what may be in a register reads nothing; what a barrier or an atomic lets others see is read.
 """
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 
-from xeemu.cost.memory_steps import Branch, Change, Load, Loop, MemorySteps, Step, Store
+from xeemu.cost.memory_steps import Branch, Change, Load, Loop, MemorySteps, Step, Store, accesses
 from xeemu.cost.places import Place, may_be_same
 from xeemu.knowledge.access_tree import Key
 from xeemu.language.linearity import Allocation
@@ -45,8 +45,8 @@ class _Analysis:
             match step:
                 case Store():
                     later = self._store(step, later)
-                case Branch(ways):
-                    later = _on_all([self.go(way, later) for way in ways])
+                case Branch(bodies):
+                    later = _on_all([self.go(body, later) for body in bodies])
                 case Loop():
                     later = self._loop(step, later)
                 case _:
@@ -66,9 +66,9 @@ class _Analysis:
         return {**later, store.place: {**stored, store.lanes: frozenset({store.key} if not store.volatile else ())}}
 
     def _loop(self, loop: Loop, later: _Later) -> _Later:
-        accesses = list(_accesses(loop.steps))
-        self.found |= {s.key for s in accesses if isinstance(s, Store) and self._is_sunk(s, loop, accesses)}
-        left = self._without_read(accesses, later)
+        inside = list(accesses(loop.steps))
+        self.found |= {s.key for s in inside if isinstance(s, Store) and self._is_sunk(s, loop, inside)}
+        left = self._without_read(inside, later)
         begun = self.go(loop.steps, left)
         if loop.counted and (next_ones := self._alike(begun, loop)):  # a compiler may write it out, and sees the next
             self.go(loop.steps, _either(left, next_ones))
@@ -95,13 +95,13 @@ class _Analysis:
             return step.memory
         return step.place if isinstance(step, Load) and step.key not in self._unread else None
 
-    def _is_sunk(self, store: Store, loop: Loop, accesses: Sequence[Load | Store | Change]) -> bool:
+    def _is_sunk(self, store: Store, loop: Loop, inside: Sequence[Load | Store | Change]) -> bool:
         """True of a store that may be made once after a loop: to one place, where nothing else of the loop may be."""
         if store.volatile or self._program.varies(store.place.family.bases) >= loop.depth:
             return False
         is_each_time = store in loop.steps and store.lanes <= self._program.met_before(store.lanes, loop)
-        others = [s for s in accesses if isinstance(s, Store) and s.place == store.place and s.key != store.key]
-        return (is_each_time or bool(others)) and not any(self._is_other(step, store.place) for step in accesses)
+        others = [s for s in inside if isinstance(s, Store) and s.place == store.place and s.key != store.key]
+        return (is_each_time or bool(others)) and not any(self._is_other(step, store.place) for step in inside)
 
     def _is_other(self, step: Load | Store | Change, place: Place) -> bool:
         """True of what accesses memory at what may be a place, and not at just that place."""
@@ -112,23 +112,15 @@ class _Analysis:
         return may_be_same(step.place, place)
 
 
-def _accesses(steps: Sequence[Step]) -> Iterator[Load | Store | Change]:
-    for step in steps:
-        if isinstance(step, Load | Store | Change):
-            yield step
-        for inner in (step.steps,) if isinstance(step, Loop) else step.ways if isinstance(step, Branch) else ():
-            yield from _accesses(inner)
-
-
 def _either(one: _Later, other: _Later) -> _Later:
     return {place: {**one.get(place, {}), **other.get(place, {})} for place in {**one, **other}}
 
 
-def _on_all(ways: Sequence[_Later]) -> _Later:
-    """What is stored on each of some ways."""
+def _on_all(paths: Sequence[_Later]) -> _Later:
+    """What is stored on each of some paths."""
     found: _Later | None = None
-    for way in ways:
-        found = way if found is None else _on_both(found, way)
+    for path in paths:
+        found = path if found is None else _on_both(found, path)
     return found or {}
 
 

@@ -29,7 +29,7 @@ class RepeatedLoads(NamedTuple):
       never: those that are never, each with the value that it would give once more; its own if that is in parts.
       once: those that are made once in each execution of a body around them, named by its call path: in the first
         iterations of the loops between, by each group that comes to them.
-      doubtful: those of which a compiler may leave out more or fewer, and stores of which one may.
+      doubtful: loads of which a compiler may leave out more or fewer, and stores of which one may.
     """
 
     never: Mapping[Key, Value]
@@ -157,8 +157,8 @@ class _Analysis:
                         registers.add(place, _Holding(lanes, value))
                 case Change(memory):
                     self._change(memory, registers, body)
-                case Branch(ways):
-                    registers = self._branch(ways, registers, body)
+                case Branch(bodies):
+                    registers = self._branch(bodies, registers, body)
                 case Loop():
                     registers = self._loop(step, registers, body)
         return registers
@@ -184,11 +184,11 @@ class _Analysis:
         if is_invariant and not any(may_be_same(changed, load.place) for changed in body.changed):
             body.invariant.append(load)
 
-    def _branch(self, ways: Iterable[Sequence[Step]], registers: _Registers, body: _Body) -> _Registers:
+    def _branch(self, bodies: Iterable[Sequence[Step]], registers: _Registers, body: _Body) -> _Registers:
         after: _Registers | None = None
-        for way in ways:
+        for steps in bodies:
             inner = _Body(0)
-            left = self.body(way, registers.copy(), inner)
+            left = self.body(steps, registers.copy(), inner)
             body.changed += inner.changed
             after = left if after is None else after.also_in(left)
         return registers if after is None else after
