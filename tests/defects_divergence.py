@@ -45,6 +45,35 @@ def group_reduction_on_one_side(wg, trips, out, *, fixed):
     return wg.cond(odd, then, lambda out: out, out)
 
 
+@_case(divergent("barrier"), **_TRIPS)
+def sub_group_barrier_in_a_loop_of_each_work_item(wg, trips, out, *, fixed):
+    lid, sub_group = wg.local_id(), wg.sub_group
+    tile = wg.local(64, I32)
+    tile = tile.at[lid].set(lid)
+
+    def turn(k, tile):
+        tile = tile.at[lid].add(k)
+        return sub_group.barrier(tile)  # mark: barrier
+
+    most = sub_group.reduce(trips[lid], "max") if fixed else trips[lid]
+    tile = wg.fori_loop(0, most, turn, tile)
+    return out.at[lid].set(tile[lid])
+
+
+@_case(divergent("barrier"), arguments=lambda: (zeros(64),))
+def sub_group_barrier_of_half_a_sub_group(wg, out, *, fixed):
+    """What not all lanes of a sub-group come to though each of its work-groups has all its sub-groups at it."""
+    lid, sub_group = wg.local_id(), wg.sub_group
+    tile = wg.local(64, I32)
+
+    def then(tile):
+        return sub_group.barrier(tile.at[lid].set(lid))  # mark: barrier
+
+    meet = lid // 16 % 2 == 1 if fixed else lid % 16 < 8
+    tile = wg.cond(meet, then, lambda tile: tile.at[lid].set(0), tile)
+    return out.at[lid].set(tile[lid])
+
+
 @_case(divergent("one"), divergent("other"), arguments=lambda: (zeros(64),))
 def a_barrier_on_each_side(wg, out, *, fixed):
     """OpenCL's barrier is a place of the program: two of them are no one."""

@@ -121,3 +121,20 @@ def test_a_barrier_that_work_items_do_not_all_reach_is_still_found():
     _, findings = xe.check(kernel, N)(zeros())
     assert [f.kind for f in findings] == ["barrier-divergence"]
     assert findings[0].groups == ((1,),)
+
+
+@pytest.mark.parametrize(
+    ("place", "found"),
+    [
+        ("if (l % 2) sub_group_barrier(CLK_LOCAL_MEM_FENCE);", ["barrier-divergence"]),
+        ("if (get_sub_group_id()) sub_group_barrier(CLK_LOCAL_MEM_FENCE);", []),
+        ("if (x[0] && l < 16) sub_group_barrier(CLK_LOCAL_MEM_FENCE);", []),
+    ],
+)
+def test_a_barrier_of_sub_groups_is_for_all_lanes_of_one_or_none(place, found):
+    kernel = xe.load(
+        "__attribute__((intel_reqd_sub_group_size(16))) kernel void f(global int *x, global int *out) {"
+        f" local int t[32]; int l = get_local_id(0); t[l] = l; {place} out[get_global_id(0)] = t[l]; }}"
+    )["f"]
+    _, findings = xe.check(kernel, xe.NDRange(64, 32))(np.ones(1, np.int32), np.zeros(64, np.int32))
+    assert [f.kind for f in findings] == found

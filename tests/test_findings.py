@@ -364,6 +364,31 @@ error: barrier-divergence: 36 of 64 work-items of group 1 reach a barrier
     )
 
 
+@xe.kernel(sub_group_size=16)
+def apart(wg, x):
+    tile = wg.local(24, jnp.int32).at[wg.local_id()].set(1)
+
+    def then(tile):
+        return wg.sub_group.barrier(tile)  # barrier
+
+    return x.at[wg.global_id()].set(wg.cond(wg.local_id() < 20, then, lambda tile: tile, tile)[wg.local_id()])
+
+
+def test_a_barrier_of_sub_groups_that_some_lanes_do_not_reach():
+    finding = only(apart, xe.NDRange(48, 24), jnp.zeros(48, jnp.int32))
+    assert (
+        str(finding)
+        == f"""\
+error: barrier-divergence: 4 of 8 work-items of sub-group 1 of group 0 reach a barrier of sub-groups (2 sub-groups)
+  barrier of sub-groups {line(apart, "barrier")}
+    reached by work-item 16: local 16 of group 0, sub-group 1
+    not by work-item 20: local 20 of group 0, sub-group 1
+  All work-items of a sub-group come to its barriers, or none does: else the result is undefined.
+  Let all work-items of the sub-group come to it, and mask the accesses around it with where=
+  instead."""
+    )
+
+
 @xe.kernel
 def fence(wg, out):
     lid = wg.local_id()

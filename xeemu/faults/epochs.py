@@ -16,6 +16,7 @@ from xeemu.knowledge.conflicts import Pair
 from xeemu.knowledge.expressions import Axis
 from xeemu.knowledge.instances import Clock
 from xeemu.language.collectives import GROUP
+from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 
 Step = Operation | Meeting | Node
@@ -54,6 +55,19 @@ def synchronises(step: Meeting) -> bool:
 def is_of_group(step: Meeting) -> bool:
     """True if it is a synchronisation point of the work-group, not of a sub-group."""
     return step.level == GROUP
+
+
+def is_met_whole(step: Meeting) -> bool:
+    """True if all work-items of its group are to come to it: a barrier, or an algorithm of the work-group.
+
+    Of an algorithm of a sub-group the active lanes take part.
+    """
+    return is_of_group(step) or (synchronises(step) and is_barrier(step))
+
+
+def met_together(step: Meeting, geometry: Geometry) -> int:
+    """Work-items that come to a meeting together: those of a full group of its level."""
+    return geometry.items if is_of_group(step) else geometry.sub_group_size
 
 
 def orders(step: Meeting, memory: Allocation, sub_groups: bool) -> bool:

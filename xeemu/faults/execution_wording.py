@@ -24,18 +24,20 @@ from xeemu.plurals import counted
 
 @dataclasses.dataclass(frozen=True)
 class Divergence:
-    """A barrier or an algorithm of the group that only a part of a work-group reaches.
+    """A barrier or an algorithm that only a part of its group reaches.
 
     Attributes:
       what: its name.
+      of_group: true if it is of the work-group, false if of a sub-group.
       site: its line.
       reaching, missing: a work-item that reaches it, and one of the same group that does not.
       reached: how many of the group do.
-      size: work-items of the group.
+      size: work-items of the group, or lanes of the sub-group.
       calls: what is said of the calls that lead to it, see `uses.called_from`.
     """
 
     what: str
+    of_group: bool
     site: Site
     reaching: WorkItem
     missing: WorkItem
@@ -45,9 +47,12 @@ class Divergence:
 
 
 def barrier_divergence(found: Divergence, count: int, dialect: Dialect = PYTHON) -> Finding:
-    """A divergence that was seen in so many work-groups."""
-    what, group, both = found.what, found.reaching.group_id, (found.reaching, found.missing)
-    who = f"{found.reached} of {counted(found.size, 'work-item')} of group {found.reaching.shown(group)}"
+    """A divergence that was seen in so many work-groups, or sub-groups."""
+    group, both = found.reaching.group_id, (found.reaching, found.missing)
+    what = found.what if found.of_group else f"{found.what} of sub-groups"
+    whose = f"group {found.reaching.shown(group)}"
+    whose = whose if found.of_group else f"sub-group {found.reaching.sub_group} of {whose}"
+    who = f"{found.reached} of {counted(found.size, 'work-item')} of {whose}"
     head = f"{BARRIER_DIVERGENCE}: {who} reach a {what}"
     shown = [
         f"  {what} {found.site}",
@@ -55,7 +60,10 @@ def barrier_divergence(found: Divergence, count: int, dialect: Dialect = PYTHON)
         f"    reached by {found.reaching}",
         f"    not by {found.missing}",
     ]
-    if what == "barrier":
+    if not found.of_group:
+        explanation = "All work-items of a sub-group come to its barriers, or none does: else the result is undefined."
+        advice = f"Let all work-items of the sub-group come to it, and {dialect.masked}."
+    elif what == "barrier":
         explanation = "On hardware the others wait for ever, or leave together with those at another barrier."
         advice = f"Let all work-items of the group come to one barrier, and {dialect.masked}."
     else:
@@ -65,7 +73,8 @@ def barrier_divergence(found: Divergence, count: int, dialect: Dialect = PYTHON)
             "those that have no part in it; or take the sub-group's, in which the active lanes take part."
         )
     text = message(ERROR, head, shown, explanation, advice)
-    return Finding(BARRIER_DIVERGENCE, ERROR, "", "", (found.site,), None, (group,), both, count, text)
+    unit = "work-groups" if found.of_group else "sub-groups"
+    return Finding(BARRIER_DIVERGENCE, ERROR, "", "", (found.site,), None, (group,), both, count, text, unit=unit)
 
 
 def absent_lane(algorithm: Use, lanes: tuple[int, int], active: bool, use: Use, dialect: Dialect = PYTHON) -> Finding:

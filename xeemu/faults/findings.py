@@ -93,6 +93,7 @@ class Finding:
       epochs: of such a pair the barriers that the work-group had passed before each; None where barriers do not order
         the two, as those of two work-groups.
       others: of two accesses that a barrier would order, the lines of the other pairs that it would order as well.
+      unit: what `count` counts: `"times"`, or of a divergence the `"work-groups"` or `"sub-groups"`.
     """
 
     kind: str
@@ -108,6 +109,7 @@ class Finding:
     uses: tuple[str, ...] = ()
     epochs: tuple[int, int] | None = None
     others: tuple[tuple[Site, ...], ...] = ()
+    unit: str = "times"
 
     @property
     def lines(self) -> tuple[Site, ...]:
@@ -116,15 +118,11 @@ class Finding:
 
     def __str__(self) -> str:
         head, *rest = self.text.splitlines()
-        often = "" if self.count == 1 else f" ({self.count} {'work-groups' if self._by_group else 'times'})"
+        often = "" if self.count == 1 else f" ({self.count} {self.unit})"
         return "\n".join([head + often, *rest])
 
     def _repr_html_(self) -> str:
         return page.fragment_of_one(self)
-
-    @property
-    def _by_group(self) -> bool:
-        return self.kind == BARRIER_DIVERGENCE
 
 
 @public.members

@@ -191,18 +191,25 @@ class _Judge:
                 )
 
     def parted(self) -> Iterator[Finding]:
-        found: dict[tuple[str, Site], tuple[int, Parted, tuple[str, ...]]] = {}
+        found: dict[tuple[str, bool, Site], tuple[int, Parted, tuple[str, ...]]] = {}
         for key, (count, vector) in zip(self._run.watch.barriers, self._run.state["parted"], strict=True):
             if count:
-                op = self._run.watch.proofs.meetings[key].op
+                meeting = self._run.watch.proofs.meetings[key]
+                op = meeting.op
                 what = "barrier" if op.name == ops.BARRIER else str(op.attributes["collective"])
-                called = what, source.of_op(op)
+                called = what, epochs.is_of_group(meeting), source.of_op(op)
                 before, example, calls = found.get(called, (0, Parted(*vector.tolist()), self._run.callers([op])))
                 found[called] = before + int(count), example, calls
-        for (what, site), (count, example, calls) in found.items():
+        for (what, of_group, site), (count, example, calls) in found.items():
             reaching, missing = (self._run.item(example.group, n) for n in (example.reaching, example.missing))
-            divergence = Divergence(what, site, reaching, missing, example.count, self._run.geometry.items, calls)
+            size = self._run.geometry.items if of_group else self._lanes(reaching.sub_group)
+            divergence = Divergence(what, of_group, site, reaching, missing, example.count, size, calls)
             yield execution_wording.barrier_divergence(divergence, count, self._run.dialect)
+
+    def _lanes(self, sub_group: int) -> int:
+        """Lanes of a sub-group, of which the last one of a work-group may have fewer."""
+        size = self._run.geometry.sub_group_size
+        return min(size, self._run.geometry.items - sub_group * size)
 
     def wrong(self) -> Iterator[Finding]:
         """What operations that are no accesses have done, one finding for each line."""

@@ -12,7 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from xeemu.faults import additions, alignment, arithmetic, epochs, group_conflicts, initialisation, paths, wrapping
+from xeemu.faults import (
+    additions,
+    alignment,
+    arithmetic,
+    convergence,
+    epochs,
+    group_conflicts,
+    initialisation,
+    paths,
+    wrapping,
+)
 from xeemu.faults.additions import Additions
 from xeemu.faults.following import Following, Marking
 from xeemu.faults.ranges import Ranges
@@ -22,6 +32,7 @@ from xeemu.knowledge.budget import Budget
 from xeemu.knowledge.conflicts import Pair
 from xeemu.knowledge.expressions import Axis, Expression, TooLarge
 from xeemu.knowledge.periodicity import Progressions
+from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 from xeemu.language.orders import Ordering
 
@@ -120,7 +131,7 @@ def of_tree(
             races=_races(tree, operations, written),
             bounds=frozenset(o.key for o in operations if not _is_within_bounds(o, tree)),
             unwritten=initialisation.doubtful_reads(tree, operations, unset),
-            barriers=frozenset(m.key for m in meetings if epochs.is_of_group(m) and not _is_uniform(m)),
+            barriers=frozenset(m.key for m in meetings if epochs.is_met_whole(m) and not _is_uniform(m, tree.geometry)),
             endless=any(_is_endless(node) for node in tree.root.nodes()),
             followings=() if ranges is None else followings(tree, ranges),
             additions=additions.of_tree(tree, operations),
@@ -237,15 +248,16 @@ def _holds_nowhere(e: Expression, operation: Operation) -> bool:
     return _in_every_box(operation.node, examine)
 
 
-def _is_uniform(meeting: Meeting) -> bool:
-    """True if always all work-items of a group reach a barrier or none."""
+def _is_uniform(meeting: Meeting, geometry: Geometry) -> bool:
+    """True if always all work-items of a group come to a meeting or none."""
     mask = meeting.mask
     if mask is None or not mask.known:
         return mask is None
+    together = epochs.met_together(meeting, geometry)
 
     def examine(inside: Progressions) -> bool:
         (values,) = _at_points(inside, [mask])
-        return bool((values.all(1) | ~values.any(1)).all())
+        return not convergence.parted(values, together).any()
 
     return _in_every_box(meeting.node, examine)
 

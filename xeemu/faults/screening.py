@@ -21,7 +21,7 @@ from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.items import as_value
 from xeemu.emission.observer import Event, Observer, Passage, Result
 from xeemu.emission.values import Emitted
-from xeemu.faults import alignment, initialisation, written
+from xeemu.faults import alignment, convergence, epochs, initialisation, written
 from xeemu.faults.following import Following
 from xeemu.faults.proofs import Spot
 from xeemu.faults.watch_list import State, WatchList
@@ -224,10 +224,9 @@ class Screening(Observer):
     def on_barrier(self, passage: Passage, chunk: EmittedChunk) -> None:
         if (passage.facts, passage.number) not in self.watch.barriers or passage.mask is None:
             return
-        mask = passage.mask.array(chunk)
-        reached = mask.reshape(chunk.count if passage.mask.known.varying else 1, -1)
-        reached = jnp.broadcast_to(reached, (reached.shape[0], self._items))
-        parted = reached.any(1) & ~reached.all(1)
+        meeting = self.watch.proofs.meetings[passage.facts, passage.number]
+        reached = convergence.reached(passage.mask, chunk)
+        parted = convergence.parted(reached, epochs.met_together(meeting, chunk.geometry)).any(1)
         self._doubt(parted if passage.running is None else parted & passage.running)
 
     def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: EmittedChunk) -> None:

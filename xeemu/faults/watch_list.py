@@ -56,7 +56,10 @@ class Misaligned(NamedTuple):
 
 
 class Parted(NamedTuple):
-    """An example of a barrier that a part of a group reaches: how many do, one that does and one that does not."""
+    """An example of a barrier that a part of a group reaches: how many do, one that does and one that does not.
+
+    The group is a work-group; of a barrier of sub-groups all three are of one sub-group of it.
+    """
 
     group: Any
     count: Any

@@ -20,7 +20,17 @@ from xeemu.emission.bits import bits, bits_of, first_of
 from xeemu.emission.buffers import Buffer
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.observer import Event, Observer, Passage, Result
-from xeemu.faults import additions, alignment, batches, epochs, faulty_lanes, initialisation, races, written
+from xeemu.faults import (
+    additions,
+    alignment,
+    batches,
+    convergence,
+    epochs,
+    faulty_lanes,
+    initialisation,
+    races,
+    written,
+)
 from xeemu.faults.batches import Batch, Kept, Record
 from xeemu.faults.faulty_lanes import Lane, linear_ids
 from xeemu.faults.following import Trail
@@ -28,7 +38,7 @@ from xeemu.faults.proofs import Spot
 from xeemu.faults.races import Conflict, Found, User
 from xeemu.faults.stored_values import StoredValues, given_values
 from xeemu.faults.watch_list import Parted, State, WatchList
-from xeemu.knowledge.access_tree import Operation
+from xeemu.knowledge.access_tree import Meeting, Operation
 from xeemu.knowledge.analysis import Facts
 from xeemu.language.linearity import Allocation
 
@@ -131,11 +141,9 @@ class Watcher(Observer):
             return
         passed = jnp.ones(chunk.count, bool) if passage.running is None else passage.running
         if passage.mask is not None:
-            mask = passage.mask.array(chunk)
-            reached = mask.reshape(chunk.count if passage.mask.known.varying else 1, -1)
-            reached = jnp.broadcast_to(reached, (chunk.count, chunk.geometry.items))
+            reached = convergence.reached(passage.mask, chunk)
             if key in self.watch.barriers:
-                self._check_parted(reached, passed, self.watch.barriers.index(key))
+                self._check_parted(reached, passed, meeting)
             if not epochs.is_of_group(meeting):
                 passed = passed[:, None] & self._parts(reached)
             else:
@@ -145,9 +153,8 @@ class Watcher(Observer):
 
     def _parts(self, reached: jax.Array) -> jax.Array:
         """`[G, R]` true where all lanes of each sub-group are in a mask `[G, L]`: no others are taken to be ordered."""
-        size, items = self.chunk.geometry.sub_group_size, self._items
-        each = [reached[:, first : first + size].all(1) for first in range(0, items, size)]
-        return jnp.stack(each, axis=1) if self.watch.parts else functools.reduce(jnp.logical_and, each)[:, None]
+        whole = convergence.whole(reached, self.chunk.geometry.sub_group_size)
+        return whole if self.watch.parts else whole.all(1, keepdims=True)
 
     def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: EmittedChunk) -> None:
         loop = self.limits.numbers[facts, number]
@@ -206,11 +213,11 @@ class Watcher(Observer):
         own = memory - len(self.watch.present)
         return ("written", own) if own >= 0 else ("present", memory)
 
-    def _check_parted(self, reached: jax.Array, running: jax.Array, number: int) -> None:
-        parted = running & reached.any(1) & ~reached.all(1)
-        (count, example), row = self._found["parted"][number], jnp.argmax(parted)
-        group, lanes = linear_ids(self.chunk)[row], reached[row]
-        seen = Parted(group, lanes.sum(), jnp.argmax(lanes), jnp.argmin(lanes))
+    def _check_parted(self, reached: jax.Array, running: jax.Array, meeting: Meeting) -> None:
+        number, together = self.watch.barriers.index(meeting.key), epochs.met_together(meeting, self.chunk.geometry)
+        parted = running[:, None] & convergence.parted(reached, together)
+        (count, example), (row, *lanes) = self._found["parted"][number], convergence.example(reached, parted, together)
+        seen = Parted(linear_ids(self.chunk)[row], *lanes)
         first = (count == 0) & parted.any()
         self._put("parted", number, (count + parted.sum(), jnp.where(first, faulty_lanes.vector(seen), example)))
 
