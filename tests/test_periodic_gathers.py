@@ -1,5 +1,6 @@
 """Look-ups by a remainder give what a gather gives, and are copies of rounds where that is worth while."""
 
+import re
 from unittest import mock
 
 import examples
@@ -57,6 +58,19 @@ def launched(index, table, items=ITEMS, groups=GROUPS, memory_bytes=None, local=
     i = np.arange(count)
     expected = 2 * table[index(i)] + i % items
     return launch(table, np.zeros(count, np.int32)), expected
+
+
+def test_xla_finds_a_round_once_and_then_copies_it(found):
+    @xe.kernel
+    def kernel(wg, table, y):
+        i = wg.global_id()
+        return y.at[i].set(2 * table[i % 100])
+
+    launch = xe.launch(kernel, xe.NDRange(ITEMS * 1024, ITEMS))
+    arrays = np.zeros(100, np.int32), np.zeros(ITEMS * 1024, np.int32)
+    text = launch.lower(*map(jnp.asarray, arrays)).compile().as_text()
+    assert re.findall(r"= s32\[(\d+)\S* gather\(", text) == [str(found[0].found)]
+    assert "while(" not in text
 
 
 @pytest.mark.thorough

@@ -122,8 +122,8 @@ class Counting:
 class Cycles:
     """When look-ups by a remainder are copies of one round of elements.
 
-    2-core EPYC, JAX 0.10.2 and 0.11.2: without, table_copy_min takes 2.6 and 2.0 times as long, rows_by_division 1.1 to
-    1.4 times, and its first call 3 times, as threads are looked for that share its look-ups.
+    2-core EPYC, JAX 0.10.2 and 0.11.2: without, table_copy_min takes 3.9 and 3.0 times the processor's time,
+    rows_by_division 1.3 times, and its first call 3 times, as threads are looked for that share its look-ups.
 
     Attributes:
       fewest: elements of the rounds that are found (2-core EPYC: with 2^14 table_copy_min takes 1.2 times as long, and

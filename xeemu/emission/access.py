@@ -10,7 +10,6 @@ import numpy as np
 from jax import lax
 
 from xeemu.emission import (
-    fusion_barriers,
     items,
     ordered_atomics,
     placed_windows,
@@ -91,7 +90,7 @@ def _periods(plan: PeriodicGather, at: Touched, base: jax.Array | None) -> jax.A
     rest = lax.rem(first + np.arange(plan.found, dtype=np.int32), np.int32(index.divisor))
     found = rest.dtype.type(index.offset) + rest.dtype.type(index.sign) * rest
     periods = at.buffer.data.reshape(-1).at[found].get(mode="promise_in_bounds", wrap_negative_indices=False)
-    copies = jnp.broadcast_to(fusion_barriers.settled(periods), (-(-count // plan.found), plan.found))
+    copies = jnp.broadcast_to(periods, (-(-count // plan.found), plan.found))  # XLA fuses no gather with its copies
     return copies.reshape(-1)[:count].reshape(plan.groups, plan.elements)
 
 
