@@ -13,6 +13,7 @@ from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.ir.verifier import InvalidProgram, verify
 from xeemu.kernels import EXAMPLES
 from xeemu.language import listing
+from xeemu.language.primitives import Access
 
 TABLE = np.arange(64, dtype=np.int32)
 
@@ -152,8 +153,12 @@ def add(result, *operands):
     return Op("add", operands, (result,), {})
 
 
+def access(kind, operands, results, shape=(), rank=1, **attributes):
+    return Op(f"xe_{kind}", operands, results, {"access": Access(shape, rank, masked=False), **attributes})
+
+
 def store(result, memory=MEMORY):
-    return Op("xe_store", (memory, ONE, ONE), (result,), {})
+    return access("store", (memory, ONE, ONE), (result,))
 
 
 def later():
@@ -165,6 +170,7 @@ def test_a_valid_program_is_let_pass():
     verify(Region((ONE, MEMORY), (store(after), add(TWO, ONE, ONE)), (after, TWO)))
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("made", "message"),
     [
@@ -188,6 +194,37 @@ def test_a_valid_program_is_let_pass():
         (lambda: Region((ONE, MEMORY), (loop(THREE, store(later())),), ()), "in each turn a version of m from outside"),
         (lambda: Region((ONE,), (dataclasses.replace(loop(THREE), results=()),), ()), "1 operands and 0 results"),
         (lambda: Region((ONE,), (loop(MEMORY),), ()), "scan hands on .* where .* are taken"),
+        (lambda: Region((ONE, MEMORY), (add(TWO, MEMORY, ONE),), ()), "add # 7: a \\+ b takes a memory"),
+        (lambda: loading(REAL, ONE), "has an index of 1 components for \\(\\)"),
+        (lambda: loading(MEMORY, MEMORY), "takes no 1 memories"),
+        (lambda: loading(MEMORY), "has 1 operands and 1 results"),
+        (lambda: loading(MEMORY, *[ONE] * 3), "has 4 operands and 1 results"),
+        (lambda: loading(MEMORY, REAL), "has an index that is no integer"),
+        (lambda: loading(MEMORY, ONE, ONE, rank=2), "has an index of 2 components"),
+        (lambda: loading(MEMORY, ONE, result=REAL), "has a value of float32 in a memory of int32"),
+        (
+            lambda: loading(MEMORY, ONE, result=dataclasses.replace(TWO, shape=(2,))),
+            "gives \\(2,\\) where it has \\(\\)",
+        ),
+        (lambda: given(store(later()), access("load", (MEMORY, ONE), (TWO,))), "uses a version of m that was updated"),
+        (lambda: Region((ONE, MEMORY), (store(later()),), (MEMORY,)), "a region gives a version of m that was updated"),
+        (lambda: given(store(Value((5,), MEMORY.dtype, "m"))), "xe_store hands on .* where .* are taken"),
+        (
+            lambda: given(access("store", (MEMORY, ONE, REAL), (later(),))),
+            "has a value of float32 in a memory of int32",
+        ),
+        (lambda: given(access("store", (MEMORY, ONE, ONE), ())), "has 3 operands and 0 results"),
+        (lambda: given(barrier((MEMORY, MEMORY), (later(), later()))), "takes no 2 memories, each once"),
+        (lambda: given(barrier((ONE,), (TWO,))), "takes no 1 memories"),
+        (lambda: given(barrier((MEMORY,), ())), "gives 0 results of 1 memories"),
+        (lambda: given(dataclasses.replace(loop(THREE), regions=())), "has 0 regions"),
+        (lambda: given(dataclasses.replace(branch(), regions=())), "has 0 regions"),
+        (lambda: given(dataclasses.replace(branch(), operands=(REAL,))), "does not choose"),
+        (lambda: given(loop(THREE, carries=2)), "has 2 carries"),
+        (lambda: given(elements(2)), "has elements of .* in \\(2,\\)"),
+        (lambda: given(repeated(THREE)), "has a predicate that gives no bool"),
+        (lambda: given(repeated(TRUE, store(later()))), "updates a memory in its predicate"),
+        (lambda: swapped(), "carries another memory on than it was given"),
     ],
 )
 def test_an_invalid_program_is_refused(made, message):
@@ -196,6 +233,20 @@ def test_an_invalid_program_is_refused(made, message):
 
 
 THREE = Value((), np.dtype(np.int32))
+REAL = Value((), np.dtype(np.float32))
+TRUE = Constant((), np.dtype(bool), array=np.asarray(True), is_literal=True)
+
+
+def given(*ops):
+    return Region((ONE, REAL, MEMORY), ops, ())
+
+
+def loading(*operands, result=TWO, rank=1):
+    return given(access("load", operands, (result,), rank=rank))
+
+
+def barrier(operands, results):
+    return Op("xe_barrier", operands, results, {"level": "work_group", "masked": False})
 
 
 def call(*ops):
@@ -203,7 +254,7 @@ def call(*ops):
 
 
 def test_a_program_may_be_called_from_several_places():
-    once = call(Op("xe_allocate", (), (MEMORY,), {"name": "m"}), Op("xe_store", (MEMORY, THREE, THREE), (later(),), {}))
+    once = call(Op("xe_allocate", (), (MEMORY,), {"name": "m"}), access("store", (MEMORY, THREE, THREE), (later(),)))
     verify(Region((ONE,), (once, dataclasses.replace(once, results=(later_number(),))), ()))
 
 
@@ -225,6 +276,26 @@ def test_each_branch_may_update_a_version():
     verify(Region((ONE, MEMORY), (Op("cond", (ONE,), (), {}, branches),), ()))
 
 
-def loop(carry, *ops):
+def loop(carry, *ops, carries=1):
     body = Region((carry,), ops, (carry,))
-    return Op("scan", (ONE,), (TWO,), {"length": 3, "reverse": False, "carries": 1}, (body,))
+    return Op("scan", (ONE,), (TWO,), {"length": 3, "reverse": False, "carries": carries}, (body,))
+
+
+def elements(count):
+    """A loop of three iterations that gives elements which are `count`."""
+    whole = Value((count,), THREE.dtype)
+    return Op("scan", (), (whole,), {"length": 3, "reverse": False, "carries": 0}, (Region((), (), (ONE,)),))
+
+
+def repeated(tested, *ops):
+    """A loop that goes on while that is true, with operations in its predicate."""
+    return Op("while", (), (), {}, (Region((), ops, (tested,)), Region((), (), ())))
+
+
+def swapped():
+    """A loop that carries two memories, each on in the other's place."""
+    first, second, *inner = (Value((4,), THREE.dtype) for _ in range(4))
+    body = Region(tuple(inner), (), tuple(inner[::-1]))
+    results = tuple(map(dataclasses.replace, inner))
+    op = Op("scan", (first, second), results, {"length": 3, "reverse": False, "carries": 2}, (body,))
+    return Region((first, second), (op,), ())

@@ -7,10 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from test_kernels import SIZES
 
 import xeemu as xe
 from xeemu.devices.target import CPU, GPU
 from xeemu.ir import control, ops
+from xeemu.ir.program import Region
+from xeemu.kernels import EXAMPLES
 from xeemu.passes import eliminate_dead_code, pipeline
 from xeemu.passes.analyses import Analyses
 
@@ -44,6 +47,21 @@ def test_no_pass_leaves_dead_code_behind(name):
         assert eliminate_dead_code.eliminate_dead_code(program, Analyses(program), CPU) is program
 
 
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_types_are_those_that_jax_gives(name, monkeypatch):
+    example, size = EXAMPLES[name], SIZES[name][-1]
+    bodies: list[Region] = []
+    monkeypatch.setattr(pipeline.verifier, "verify", lambda body, place: bodies.append(body))
+    trace = xe.trace(example.kernel, example.nd_range(size), after=pipeline.NAMES[-1])
+    program = trace(*example.inputs(size), **example.static)
+    found = {op: None for body in bodies for op in body.walk() if op.apply is not None and not op.regions}
+    with jax.enable_x64(program.wide):
+        for op in found:
+            given = [jax.ShapeDtypeStruct(value.shape, value.dtype) for value in op.operands]
+            made = jax.eval_shape(lambda *arrays, apply=op.apply: list(apply(*arrays)), *given)
+            assert [(v.shape, v.dtype) for v in op.results] == [(v.shape, v.dtype) for v in made], op.name
+
+
 def test_a_misspelt_pass_is_told_with_the_names_that_there_are():
     with pytest.raises(
         xe.KernelArgumentError, match=r"'inline_call' is no pass \(did you mean 'inline_calls'\?\)"
@@ -75,6 +93,9 @@ def test_a_function_that_is_called_twice_is_written_out_twice():
         lid = wg.local_id()
         return out.at[lid].set(more(more(x[lid])))
 
+    program = xe.trace(twice, ND_RANGE)(NUMBERS, NUMBERS)
+    with pytest.raises(ValueError, match="inline_calls has to come before"):
+        assert Analyses(program).by_region
     assert text(twice, "inline_calls") == [
         "v1:i32[16] = local_id 0",
         "v2:i32[16] = load x[v1]",

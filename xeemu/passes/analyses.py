@@ -32,8 +32,16 @@ class Analyses:
 
     @functools.cached_property
     def by_region(self) -> dict[Region, Facts]:
-        """The facts of each region of a program without calls."""
-        return {facts.body: facts for facts in analysis.bodies(self.facts)}
+        """The facts of each region of a program without calls.
+
+        Raises:
+          ValueError: a region is carried out in several places, so that no facts are its only ones.
+        """
+        each = list(analysis.bodies(self.facts))
+        found = {facts.body: facts for facts in each}
+        if len(found) < len(each):
+            raise ValueError("what is called several times has no facts of its own; inline_calls has to come before")
+        return found
 
     @functools.cached_property
     def _values(self) -> dict[Value, Known]:
