@@ -333,6 +333,20 @@ def test_what_takes_long_and_is_used_after_an_algorithm_too_does_not_fuse(value,
     assert straight_programs.is_straight(ready.analysed.task.facts) == straight
 
 
+@pytest.mark.parametrize(("distances", "straight"), [((1, 2, 4), True), ((1, 2, 4, 8, 16, 32), False)])
+def test_what_many_others_are_moved_sums_of_does_not_fuse(distances, straight):
+    """Each sum is moved twice, so that the first is needed at two places for each way to go through the others."""
+
+    def prefix_sums(wg, v):
+        for distance in distances:
+            v = v + jnp.pad(v[:-distance], (distance, 0))
+        return v
+
+    x = np.ones(MANY, np.int32)
+    ready = prepared(normalised(prefix_sums), xe.NDRange(MANY, 64), (x, x))
+    assert straight_programs.is_straight(ready.analysed.task.facts) == straight
+
+
 @pytest.mark.thorough
 def test_a_launch_as_a_whole_gives_the_same():
     x = np.random.default_rng(0).integers(2**20, size=MANY, dtype=np.int32)

@@ -1,10 +1,15 @@
 """Straight programs: those of which compilers make a few passes over memory, and which of them transpose as they do."""
 
+from collections.abc import Sequence
+
 from xeemu.ir import ops
-from xeemu.ir.program import Op
+from xeemu.ir.program import Op, Value
 from xeemu.knowledge import addressing, analysis
 from xeemu.knowledge.analysis import Facts, Known
 from xeemu.planning.chunk import Chunk
+
+# Places at which XLA computes a value within one fusion (`FusionNodeIndexingEvaluation::kAllowedCodeDuplication`).
+_MOST_PLACES = 15
 
 
 def transposes_late(facts: Facts, chunk: Chunk) -> bool:
@@ -17,12 +22,32 @@ def is_straight(facts: Facts) -> bool:
 
     It has neither loops nor branches nor scans but for what is the same in all groups, gives no old values of atomic
     operations, updates memories at places that are known, loads no window that may be out of bounds, of which chunks
-    would be in bounds, and uses nothing after a group's algorithm that takes long to compute and goes into that.
+    would be in bounds, uses nothing after a group's algorithm that takes long to compute and goes into that, and
+    moves nothing to so many places that it is rather computed beforehand.
     """
     own = [op for op in facts.body.ops if not all(_is_common(facts.values[v]) for v in op.results)]
     if any(op.regions or _is_scan(op) or (op.name in ops.ACCESSES and not _is_fused(op, facts)) for op in own):
         return False
-    return not any(op.name == ops.COLLECTIVE and _keeps(op, facts) for op in own)
+    return not (any(op.name == ops.COLLECTIVE and _keeps(op, facts) for op in own) or _spreads(own, facts))
+
+
+def _spreads(own: Sequence[Op], facts: Facts) -> bool:
+    """True if something is computed, and needed at so many places other than its users' that XLA fuses it with none."""
+    needing, places = dict[Value, set[Op]](), dict[Op, int]()
+    for op in reversed(own):
+        elsewhere = set[Op]().union(*(needing.get(v, ()) for v in op.results))
+        places[op] = sum(places[user] for user in elsewhere) or 1
+        if places[op] > _MOST_PLACES and op.name not in ops.ACCESSES and _is_computed(op, facts):
+            return True
+        for value in op.used:
+            aligned = ops.of(op).is_elementwise and value.shape == op.results[0].shape
+            needing.setdefault(value, set()).update(elsewhere if aligned and elsewhere else (op,))
+    return False
+
+
+def _is_computed(op: Op, facts: Facts) -> bool:
+    """True if its results are not what a form says, as most indices are."""
+    return any(facts.values[value].form is None for value in op.results)
 
 
 def _keeps(algorithm: Op, facts: Facts) -> bool:
