@@ -240,6 +240,21 @@ def unproved_inside_jit(mesh, _):
 
 def without_a_mesh(mesh, _):
     """Arrays that the devices of a mesh share, as launches over it give them, for calls that are given none."""
+    return {"same": all((np.asarray(a) == b).all() for a, b in zip(*shared_calls(mesh), strict=True)), "sliced": []}
+
+
+def within_a_mesh(mesh, _):
+    """The same where `jax.set_mesh` has set the mesh, with explicit axes: results are of it, as arguments are."""
+    with jax.set_mesh(mesh):
+        given, expected = shared_calls(mesh)
+        arrays = [a for a in given if isinstance(a, jax.Array)]
+        computed = [a + 1 for a in arrays]
+    explicit = all(a.sharding.mesh == mesh for a in computed)
+    same = all((np.asarray(a) == b).all() for a, b in zip(given, expected, strict=True))
+    return {"same": bool(arrays) and explicit and same, "sliced": []}
+
+
+def shared_calls(mesh):
     nd_range, index = xe.NDRange(N, 64), (5 * np.arange(N) % N).astype(np.int32)
     shared = [jax.device_put(a, jax.NamedSharding(mesh, jax.P("groups"))) for a in (X, index, zeros(N))]
     launch, expected = xe.launch(scatter, nd_range), np.asarray(xe.launch(scatter, nd_range)(X, index, zeros(N)))
@@ -248,7 +263,7 @@ def without_a_mesh(mesh, _):
         *(jax.jit(launch)(*shared), jax.jit(launch)(X, *shared[1:])),
         *(call(scatter, nd_range)(*shared)[0] for call in (xe.check, xe.check, xe.profile)),
     ]
-    return {"same": all((np.asarray(a) == expected).all() for a in given), "sliced": []}
+    return given, [expected] * len(given)
 
 
 OTHERS = {
@@ -257,6 +272,7 @@ OTHERS = {
     "beside a jit": beside_a_jit,
     "unproved inside jit": unproved_inside_jit,
     "without a mesh": without_a_mesh,
+    "within a mesh": within_a_mesh,
 }
 
 

@@ -68,6 +68,7 @@ NAMES = (
         "inside jit",
         "beside a jit",
         "without a mesh",
+        "within a mesh",
     ),
 )
 
@@ -114,7 +115,9 @@ def test_two_processes_give_the_bits_of_one_device(every):
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
-    names = [name for name in NAMES if name not in ("inside jit", "beside a jit", "without a mesh")][::every]
+    names = [name for name in NAMES if name not in ("inside jit", "beside a jit", "without a mesh", "within a mesh")][
+        ::every
+    ]
     processes = [started("--process", k, "--port", port, *names) for k in range(2)]
     first, second = map(finished, processes)
     assert first == second

@@ -1,11 +1,31 @@
 """Explicit axes: arrays on a mesh where JAX has each operation tell its result's place, as no kernel does."""
 
+import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
+
+from xeemu.emission import compiling
+
+T = TypeVar("T")
+
+
+def without(call: Callable[..., T]) -> Callable[..., T]:
+    """A function called without such axes though the mesh of `jax.set_mesh` has some, which its results have again."""
+
+    def called(*arguments: Any, **more: Any) -> T:
+        if AxisType.Explicit not in jax.sharding.get_abstract_mesh().axis_types or compiling.is_tracing():
+            return call(*arguments, **more)
+        mesh = jax.sharding.get_mesh()
+        with jax.set_mesh(_plain(mesh)):
+            results = call(*arguments, **more)
+        given: T = jax.tree.map(functools.partial(_explicit, mesh=mesh), results)
+        return given
+
+    return called
 
 
 def automatic(given: Sequence[Any]) -> list[Any]:
@@ -31,7 +51,18 @@ def _mesh(x: Any) -> Any:
 
 
 def _automatic(x: jax.Array) -> jax.Array:
-    mesh = x.sharding.mesh  # type: ignore[attr-defined]  # with an explicit axis it is a NamedSharding
-    plain = Mesh(mesh.devices, mesh.axis_names, axis_types=(AxisType.Auto,) * mesh.devices.ndim)
-    moved: jax.Array = jax.device_put(x, NamedSharding(plain, x.sharding.spec))  # type: ignore[attr-defined]
+    sharding = x.sharding  # with an explicit axis it is a NamedSharding
+    moved: jax.Array = jax.device_put(x, NamedSharding(_plain(sharding.mesh), sharding.spec))  # type: ignore[attr-defined]
     return moved
+
+
+def _explicit(x: Any, mesh: Mesh) -> Any:
+    """An array on the mesh without such axes, in the same memory, with them; all else as it is."""
+    sharding = x.sharding if isinstance(x, jax.Array) else None
+    if not isinstance(sharding, NamedSharding) or sharding.mesh != _plain(mesh):
+        return x
+    return jax.device_put(x, NamedSharding(mesh, sharding.spec))
+
+
+def _plain(mesh: Mesh) -> Mesh:
+    return Mesh(mesh.devices, mesh.axis_names, axis_types=(AxisType.Auto,) * mesh.devices.ndim)

@@ -145,6 +145,14 @@ class _Call:
             if donating:
                 _check_donated(known.prepared.program, given)
             return _run(known, given)
+        # A launch over a mesh takes its axes as they are.
+        call = self._unknown if self._asked.mesh is not None else explicit_axes.without(self._unknown)
+        return call(given, results_only, bound, signature, donating)
+
+    def _unknown(
+        self, given: Sequence[Any], results_only: unwritten.Names, bound: Any, signature: Any, donating: bool
+    ) -> Any:
+        """A call of which it is not known what it takes."""
         call = Given.of(self._kernel, given)
         given = call.arguments
         prepared = self._prepared(call.kernel, given, bound, donating)
@@ -274,4 +282,4 @@ def staged(
         return launch(kernel, nd_range, device=device)(*arguments, **static)
 
     stages = Stages(_trace_of(kernel, nd_range, device), launched)
-    return Launched(what, kernel, nd_range, device, call, options, stages)
+    return Launched(what, kernel, nd_range, device, explicit_axes.without(call), options, stages)
