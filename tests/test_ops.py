@@ -141,6 +141,12 @@ def test_a_kernel_with_an_unknown_operation_is_refused_with_its_line():
         xe.trace(with_mystery, RANGE)(jax.ShapeDtypeStruct((ITEMS,), jnp.int32))
 
 
+def test_an_operation_whose_programs_the_importer_does_not_find_is_an_error_that_names_it(monkeypatch):
+    monkeypatch.setitem(table.OPS, "mystery", Traits("mystery", Kind.CONTROL))
+    with pytest.raises(NotImplementedError, match="the importer has no rule for the operation mystery"):
+        xe.trace(with_mystery, RANGE)(jax.ShapeDtypeStruct((ITEMS,), jnp.int32))
+
+
 @pytest.mark.whole
 @pytest.mark.parametrize("consumer", [*CONSUMERS.items(), *OTHERS.items()], ids=lambda item: item[0])
 def test_an_operation_that_is_not_in_the_table_is_an_error_that_names_it(consumer, ready, monkeypatch):

@@ -113,7 +113,9 @@ class _Importer:
             return operands[last:], {}, (predicate, self.region(params["body_jaxpr"], operands[first:last]))
         if name == "cond":
             return operands[:1], {}, tuple(self.region(branch, operands[1:]) for branch in params["branches"])
-        called = next(params[key] for key in _CALLED if key in params)
+        called = next((params[key] for key in _CALLED if key in params), None)
+        if called is None:
+            raise ops.without_rule(name, "the importer")
         return operands, {"name": params.get("name", "")}, (self._called(called),)
 
     def _called(self, jaxpr: Any) -> Region:
