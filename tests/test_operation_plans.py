@@ -10,7 +10,7 @@ from launches import prepared
 import xeemu as xe
 from xeemu.devices.target import CPU, GPU
 from xeemu.planning import branch_plans, layout_assignment
-from xeemu.planning.branch_plans import Divergent, Known, Uniform
+from xeemu.planning.branch_plans import Divergent, Folded, Uniform
 from xeemu.planning.compare_fusion import Comparison
 from xeemu.planning.layout_assignment import Setting
 from xeemu.planning.layouts import BY_ITEM
@@ -111,7 +111,7 @@ def test_a_comparison_spares_the_fields():
 @pytest.mark.parametrize(
     ("which", "watched", "target", "plan"),
     [
-        (lambda wg, x: wg.group_range() + 5, False, CPU, Known(1)),
+        (lambda wg, x: wg.group_range() + 5, False, CPU, Folded(1)),
         (lambda wg, x: wg.group_range() + 5, True, CPU, Uniform()),
         (lambda wg, x: wg.group_id() & 1, False, CPU, Divergent(True)),
         (lambda wg, x: wg.group_id() & 1, False, GPU, Divergent(False)),

@@ -543,7 +543,7 @@ def test_where_the_bytes_of_the_slm_were_not_counted_they_are_at_most_what_its_p
     assert flows.of_report(uncounted)[0].bytes == held >= counted.slm.bytes
     assert flows.of_report(uncounted)[0].mark == "<"
     hidden = tuple(dataclasses.replace(site, passes=None, bank_map=None) for site in uncounted.sites)
-    assert flows.of_report(dataclasses.replace(uncounted, sites=hidden))[0].told == "?"
+    assert flows.of_report(dataclasses.replace(uncounted, sites=hidden))[0].amount == "?"
 
 
 def test_the_page_draws_banks_by_the_scale_of_all_pictures():

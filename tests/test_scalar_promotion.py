@@ -14,7 +14,7 @@ from test_merge_updates import on_a_gpu
 import xeemu as xe
 from xeemu import kernels
 from xeemu.launching import preparation
-from xeemu.passes import group_invariant_memory, invariant_places
+from xeemu.passes import group_invariant_memory, invariant_addresses
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +46,7 @@ def assert_promoted(kernel, nd_range, arguments, static, elements, promoted=True
     ready = prepared(kernel, nd_range, arguments, static)
     assert (elements in {size for loop in carried_sizes(ready, arguments) for size in loop}) != promoted
     outputs = run(ready, arguments)
-    with mock.patch.object(invariant_places, "of_loop", return_value={}):
+    with mock.patch.object(invariant_addresses, "of_loop", return_value={}):
         again = prepared_again(kernel, nd_range, arguments, static)
     assert again is not ready
     plain = run(again, arguments)

@@ -52,7 +52,7 @@ def is_small(observed: Observed) -> bool:
 
 def _measured(group: Sequence[tuple[Observed, list[int]]]) -> list[tuple[int, jax.Array]]:
     """Their numbers, each with its totals, of accesses that are measured alike."""
-    totals = _together([observed for observed, _ in group])
+    totals = _totals([observed for observed, _ in group])
     times: dict[int, np.ndarray] = {}
     for row, (_, places) in enumerate(group):
         for place in places:
@@ -60,7 +60,7 @@ def _measured(group: Sequence[tuple[Observed, list[int]]]) -> list[tuple[int, ja
     return [(place, (totals * each).sum(0)) for place, each in times.items()]
 
 
-def _together(group: Sequence[Observed]) -> jax.Array:
+def _totals(group: Sequence[Observed]) -> jax.Array:
     """int64 `[K, F]` of accesses that are measured alike."""
     groups, first = group[0].chunk.count, group[0]
     index = [observed.placed() for observed in group]

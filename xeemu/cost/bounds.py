@@ -76,8 +76,8 @@ def cycles(launch: Launch, bounds: Mapping[AccessSite, Bounds], counts: Counts) 
             return None
         most[node.facts] += times
     found = []
-    ways: tuple[tuple[Which, Mapping[Facts, int]], ...] = (("least", dict.fromkeys(most, 0)), ("most", most))
-    for which, executed in ways:
+    limits: tuple[tuple[Which, Mapping[Facts, int]], ...] = (("least", dict.fromkeys(most, 0)), ("most", most))
+    for which, executed in limits:
         sites = {
             place: dataclasses.replace(site, most=bounds[place].most, **getattr(bounds[place], which))
             if place in bounds

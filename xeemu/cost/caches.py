@@ -120,7 +120,7 @@ def opened_pages(traffic: Traffic, device: Device) -> float | None:
         return launch + again * max(0.0, min(asked, by_groups) - launch)
 
     def asked(load: Loaded) -> float:
-        return min(_lines_missed(load, traffic, device), _together(load, traffic, device) / page)
+        return min(_lines_missed(load, traffic, device), _added(load, traffic, device) / page)
 
     closed = _closed(traffic.pages_at_once, device.dram_banks)
     read = 0.0
@@ -220,10 +220,10 @@ def _asked(load: Loaded, traffic: Traffic, device: Device) -> float:
 
 def _asked_later(load: Loaded, traffic: Traffic, device: Device) -> float:
     """The same if what several resident groups load is fetched for all of them at once."""
-    return min(_asked(load, traffic, device), max(_together(load, traffic, device), load.bursts.launch))
+    return min(_asked(load, traffic, device), max(_added(load, traffic, device), load.bursts.launch))
 
 
-def _together(load: Loaded, traffic: Traffic, device: Device) -> float:
+def _added(load: Loaded, traffic: Traffic, device: Device) -> float:
     """Bytes that all groups add to what is loaded by those resident with them; infinite where that is not known, or the
     L2 does not hold it."""
     if load.added_bytes is None or not _holds_resident(traffic, device):

@@ -64,7 +64,7 @@ class Census:
       repeated: these; what a run counts obeys it too.
       vectors: for each of them the vectors that it is made up of.
       counts: for each of them its count, or None where it has to be counted as the kernel runs.
-      together: the loads of elements of vectors that come with one before them, see `vector_elements.of_tree`.
+      followers: the loads of elements of vectors that come with one before them, see `vector_elements.of_tree`.
       issued: of those without a count the requests and their lanes, where at least these are known.
       executions: for each call path how often its body is executed, by all groups; None where that depends on data.
       instructions: for each section of each call path (see `instructions.of_sections`) the instructions by class that
@@ -87,7 +87,7 @@ class Census:
     repeated: RepeatedLoads
     vectors: Mapping[Key, Vector]
     counts: Mapping[Key, Count | None]
-    together: Mapping[Key, np.ndarray]
+    followers: Mapping[Key, np.ndarray]
     issued: Mapping[Key, "Issued | None"]
     executions: Mapping[Facts, int | None]
     instructions: Mapping[Key, Mapping[str, float]]
@@ -194,14 +194,16 @@ def take(tree: AccessTree, device: Device, blank: bool = False, compiled: Access
     tallied, untallied = tallies.of_updates(counter, by_key, blank)
     made_up = {key: counter.vector(operations) for key, operations in by_key.items()}
     counts = {key: None if blank else counter.count(operations, made_up[key]) for key, operations in by_key.items()}
-    together = vector_elements.of_tree(tree.root, unused.union(repeated.never), device)
-    together = {key: own for key, own in together.items() if key in by_key}
-    counts |= {key: vector_elements.without_request(count, together[key]) for key in together if (count := counts[key])}
+    followers = vector_elements.of_tree(tree.root, unused.union(repeated.never), device)
+    followers = {key: own for key, own in followers.items() if key in by_key}
+    counts |= {
+        key: vector_elements.without_request(count, followers[key]) for key in followers if (count := counts[key])
+    }
     sections, side_by_side = instructions.of_sections(
         tree.root,
         tree.geometry,
         device,
-        unused.union(together),
+        unused.union(followers),
         repeated.never,
         {operation.key for operation in tree.root.operations() if operation.place.memory in in_registers},
     )
@@ -211,7 +213,7 @@ def take(tree: AccessTree, device: Device, blank: bool = False, compiled: Access
     }
     open_ = {key: operations for key, operations in by_key.items() if counts[key] is None}
     issued = {key: None if blank else counter.issued(operations, made_up[key]) for key, operations in open_.items()}
-    issued |= {key: vector_elements.issued(known, together[key]) for key in together if (known := issued.get(key))}
+    issued |= {key: vector_elements.issued(known, followers[key]) for key in followers if (known := issued.get(key))}
     return Census(
         tree=tree,
         device=device,
@@ -220,7 +222,7 @@ def take(tree: AccessTree, device: Device, blank: bool = False, compiled: Access
         repeated=repeated,
         vectors=made_up,
         counts=counts,
-        together=together,
+        followers=followers,
         issued=issued,
         executions=executions,
         instructions=sections,

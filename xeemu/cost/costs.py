@@ -38,7 +38,7 @@ FIGURES = ("requests", "passes", "ideal_passes", "bytes_used", "lines", "sectors
 
 Array = Any
 _Measure = Callable[[Array, Array, int], Sequence[Array]]
-_Together = Callable[[Sequence[Array], int], Array]
+_Combine = Callable[[Sequence[Array], int], Array]
 
 # Bits of words of 32 and of 64 bits without the sign.
 _SHORT, _LONG = 31, 63
@@ -187,10 +187,10 @@ class Meter:
         """int64 `[rows, F]` of executions in so many equal parts, each added up, without what costs time."""
         source = next(array for array in (index, active) if isinstance(array, jax.Array))
 
-        def together(figures: Sequence[Array], parts: int) -> jax.Array:
+        def combined(figures: Sequence[Array], parts: int) -> jax.Array:
             return _totals(figures, self._most(parts), source, rows)
 
-        return self._executed(functools.partial(self._figures, every=False), index, active, together)
+        return self._executed(functools.partial(self._figures, every=False), index, active, combined)
 
     @functools.cached_property
     def rule(self) -> Hashable:
@@ -215,19 +215,19 @@ class Meter:
         places, on = _laid_out(self.layout.first if whole else self.layout.apart, index, active)
         return places[0], on[0], self.layout.width if whole else 1
 
-    def _executed(self, measure: _Measure, index: Array, active: Array, together: _Together = _sums) -> Array:
+    def _executed(self, measure: _Measure, index: Array, active: Array, combine: _Combine = _sums) -> Array:
         """`[C, F]` of executions, each instruction issued as vectors or element by element.
 
         Args:
           measure: gives F figures `[C, Q, R]` of the place `[C, Q, S]` where each lane begins, which lanes take part,
             and how many elements each accesses.
           index, active: as of `figures`.
-          together: makes one array of figures of all instructions, and of into how many parts some are issued.
+          combine: makes one array of figures of all instructions, and of into how many parts some are issued.
         """
         layout, whole = self.layout, self._accesses_vectors(index, active)
 
         def vectors_() -> Array:
-            return layout.copies * together(measure(*_laid_out(layout.first, index, active), layout.width), 1)
+            return layout.copies * combine(measure(*_laid_out(layout.first, index, active), layout.width), 1)
 
         def mixed() -> Array:
             wide = measure(*_laid_out(layout.first, index, active), layout.width)
@@ -235,7 +235,7 @@ class Meter:
             each = [a.reshape(len(a), -1, layout.width, a.shape[-1]).sum(2, dtype=a.dtype) for a in apart]
             choice, chosen = lanes.namespace(*wide, whole).where, whole[..., None]
             figures = [choice(chosen, a, b) for a, b in zip(wide, each, strict=True)]
-            return layout.copies * together(figures, layout.width)
+            return layout.copies * combine(figures, layout.width)
 
         if isinstance(whole, jax.Array):
             # Masks and bounds seldom cut through a vector, and looking at each element costs several times as much.

@@ -147,7 +147,7 @@ class Counting(Observer):
 
     def _measure(self, key: Key, observed: Observed) -> None:
         place = self.ledger.places.index(observed.meter.operation.place)
-        own = self.ledger.census.together.get(key, np.int64(1))
+        own = self.ledger.census.followers.get(key, np.int64(1))
         if observed.by_form:
             self._add("figures", place, observed.tabulated() * own)
         elif self.drawn is None and batch.is_small(observed) and not own.ndim:

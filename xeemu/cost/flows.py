@@ -30,7 +30,7 @@ class Flow:
     note: str
 
     @property
-    def told(self) -> str:
+    def amount(self) -> str:
         """The bytes with their mark, as text."""
         if not self.bytes:
             return "?" if self.bytes is None else "nothing"

@@ -17,13 +17,13 @@ from xeemu.language.linearity import Allocation
 def unused_loads(tree: AccessTree) -> frozenset[Key]:
     """The loads of a program that nobody uses, by their key; no atomic ones."""
     operations = list(tree.root.operations())
-    walk = _Walk({o.key: o.place.memory for o in operations})
-    walk.body(tree.root.body, tree.root.facts, range(len(tree.root.body.outputs)))
+    uses = _Uses({o.key: o.place.memory for o in operations})
+    uses.body(tree.root.body, tree.root.facts, range(len(tree.root.body.outputs)))
     plain = {o.key for o in operations if not o.traits.writes}
-    return frozenset(plain - walk.used)
+    return frozenset(plain - uses.used)
 
 
-class _Walk:
+class _Uses:
     """Goes through regions backwards; those of a loop until nothing more of what it carries is found to be used."""
 
     def __init__(self, memories: Mapping[Key, Allocation]) -> None:

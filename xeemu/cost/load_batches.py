@@ -73,9 +73,9 @@ def of_tree(root: Node, in_registers: Set[Allocation]) -> LoadBatches:
       root: the kernel.
       in_registers: private memories that are none, so that what is loaded from them is not waited for.
     """
-    walk = _Walk(in_registers)
-    walk.straight(root)
-    return LoadBatches(_by_key(walk.batches), _by_key(walk.awaited()))
+    batching = _Batching(in_registers)
+    batching.straight(root)
+    return LoadBatches(_by_key(batching.batches), _by_key(batching.awaited()))
 
 
 def _by_key(found: Mapping[Operation, T]) -> Mapping[Key, T]:
@@ -133,7 +133,7 @@ class _Stretch:
         return self.barriers > (0 if self.node.kind == "iteration" else barriers)
 
 
-class _Walk:
+class _Batching:
     """Goes through the bodies of a program in order, each call path once."""
 
     def __init__(self, in_registers: Set[Allocation]) -> None:
@@ -154,9 +154,9 @@ class _Walk:
             stretch.stored = {m: _Depth(carries=frozenset((k,))) for k, m in enumerate(changed, len(carried))}
         gives = self._body(node, stretch, given)[: len(carried)]
         gives += stretch.stored.values()
-        in_turn = _in_turn(gives)
+        chased = _chased(gives)
         for operation, needs in stretch.needs.items():
-            if needs & in_turn:
+            if needs & chased:
                 self.batches[operation] = self.batches[operation]._replace(in_turn=True)
 
     def awaited(self) -> dict[Operation, Awaited]:
@@ -259,15 +259,15 @@ def _carried(node: Node) -> Sequence[Value]:
     return control.carried(control.of(node.parent.body.ops[node.number]), node.body)
 
 
-def _in_turn(gives: Sequence[_Depth]) -> frozenset[int]:
+def _chased(gives: Sequence[_Depth]) -> frozenset[int]:
     """The carries of a loop that are computed from what it has loaded at addresses which are computed from them.
 
     Args:
       gives: what their next values wait for.
     """
     reached = [_reached(k, gives) for k in range(len(gives))]
-    turning = {k for k, give in enumerate(gives) if any(k in reached[inner] for inner in give.through_loads)}
-    return frozenset(k for k, found in enumerate(reached) if found & turning)
+    chased = {k for k, give in enumerate(gives) if any(k in reached[inner] for inner in give.through_loads)}
+    return frozenset(k for k, found in enumerate(reached) if found & chased)
 
 
 def _reached(carry: int, gives: Sequence[_Depth]) -> set[int]:

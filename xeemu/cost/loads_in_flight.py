@@ -29,8 +29,8 @@ def _is_alone(wait: Waiting, evidence: Evidence) -> bool:
     """True if sub-groups wait long and often for a load with few others under way."""
     if wait.site is None or wait.site.space == "local" or (wait.share or 0.0) < _SHARE:
         return False
-    together, sub_groups = _together(wait), evidence.groups * evidence.sub_groups
-    return together is not None and together <= UNROLLED / 2 and (wait.times or 0.0) >= _OFTEN * sub_groups
+    in_flight, sub_groups = _in_flight(wait), evidence.groups * evidence.sub_groups
+    return in_flight is not None and in_flight <= UNROLLED / 2 and (wait.times or 0.0) >= _OFTEN * sub_groups
 
 
 def _of_line(waits: Sequence[Waiting], device: Device) -> Advice:
@@ -38,7 +38,7 @@ def _of_line(waits: Sequence[Waiting], device: Device) -> Advice:
     each = [f"{wait.cycles_each:.0f} cycles" for wait in waits]
     if len(waits) > 1:
         each = [f"{cycles} for {site.memory}" for cycles, site in zip(each, sites, strict=True)]
-    share, loads = sum(wait.share or 0.0 for wait in waits), max(_together(wait) or 0.0 for wait in waits)
+    share, loads = sum(wait.share or 0.0 for wait in waits), max(_in_flight(wait) or 0.0 for wait in waits)
     # A compiler that unrolls only short loops whole leaves the others to the kernel.
     where = "in a loop with a constant number of iterations and without a barrier"
     if device.longest_unrolled_loop is not None:
@@ -48,10 +48,10 @@ def _of_line(waits: Sequence[Waiting], device: Device) -> Advice:
         f"{loads:.3g} loads under way. Load what {UNROLLED} iterations need before the first of it is used, {where}, "
         "or as several elements of a work-item at once."
     )
-    return Advice(KIND, sites, text, Change(together=sites), minor=True)
+    return Advice(KIND, sites, text, Change(overlapped=sites), minor=True)
 
 
-def _together(wait: Waiting) -> float | None:
+def _in_flight(wait: Waiting) -> float | None:
     """Loads that a sub-group has under way at a time; None if it is not known."""
     if wait.site is None or not wait.site.requests or not wait.times or wait.cycles_each is None:
         return None

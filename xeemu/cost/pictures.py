@@ -41,20 +41,20 @@ def chain(report: "Report") -> list[Level]:
     """The memories from left to right: the SLM, the work-items, and the others outwards; none if nothing moves."""
     found = flows.of_report(report)
     most = max((flow.bytes or 0.0 for flow in found), default=0.0) or 1.0
-    told = {
+    levels = {
         flow.memory: Level(
             flow.memory,
-            flow.told,
+            flow.amount,
             flow.note,
             (flow.bytes or 0.0) / most,
         )
         for flow in found
     }
-    if not told:
+    if not levels:
         return []
-    slm = told.pop("SLM", None)
+    slm = levels.pop("SLM", None)
     first = [Level("SLM"), dataclasses.replace(slm, name="work-items")] if slm else [Level("work-items")]
-    return [*first, *told.values()]
+    return [*first, *levels.values()]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -34,7 +34,7 @@ class Change:
       packed: true if these would then touch elements that lie side by side.
       work: what would be added to counts of `Work`, by field; negative for what would be spared.
       waits: what sub-groups would wait for too.
-      together: operations of whose loads as many would be under way at a time as a compiler unrolls iterations.
+      overlapped: operations of whose loads as many would be under way at a time as a compiler unrolls iterations.
       loops: operations, each with how many times fewer iterations a loop would have that does nothing but these.
       spills: true if values would be spilled as they are.
       instructions: what would be added to those of sub-groups, by class, without requests to memory.
@@ -48,7 +48,7 @@ class Change:
     packed: bool = False
     work: Mapping[str, float] = dataclasses.field(default_factory=dict)
     waits: tuple[Wait, ...] = ()
-    together: tuple[SiteReport, ...] = ()
+    overlapped: tuple[SiteReport, ...] = ()
     loops: tuple[tuple[SiteReport, float], ...] = ()
     spills: bool = True
     instructions: Mapping[str, float] = dataclasses.field(default_factory=dict)
@@ -253,7 +253,7 @@ def _more(wait: Wait, times: float, before: int, then: int) -> Wait:
 
 
 def _of_change(wait: Wait, work: Work, change: Change) -> Wait:
-    if any(wait.site is site for site in change.together):
+    if any(wait.site is site for site in change.overlapped):
         return dataclasses.replace(wait, rounds=min(wait.rounds, wait.requests / UNROLLED))
     times = {id(site): times for site, times in change.loops}
     for before, after in change.sites:

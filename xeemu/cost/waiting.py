@@ -92,10 +92,10 @@ def of_launch(
         )
     rounds: dict[AccessSite, list[_Rounds]] = {}
     for batch, loads in batches.items():
-        together, total = _together(batch, loads, taken), sum(load.requests for load in loads)
+        fewest, total = _rounds(batch, loads, taken), sum(load.requests for load in loads)
         for load in loads:
             if load.requests:
-                rounds.setdefault(load.place, []).append(together.part(load.requests / total))
+                rounds.setdefault(load.place, []).append(fewest.part(load.requests / total))
     return tuple(_wait(each, sites[place]) for place, each in rounds.items())
 
 
@@ -162,7 +162,7 @@ def _waiting(operation: Operation, taken: Census) -> float:
     return max(1.0, waiting / loads)
 
 
-def _together(batch: LoadBatch, loads: Sequence[_Load], taken: Census) -> _Rounds:
+def _rounds(batch: LoadBatch, loads: Sequence[_Load], taken: Census) -> _Rounds:
     """The rounds of the loads of a batch: as few as have no more loads under way than there may be."""
     every, loop = sum(load.requests for load in loads), None if batch.in_turn else _unrolled(batch.node, taken.device)
     executed = max(load.requests / load.each_time for load in loads)

@@ -110,12 +110,13 @@ class Counting:
 
     Attributes:
       most_private, most_local: elements; with twice as many a scatter is as fast, and it is faster in a group's memory.
-      together: arrays whose rows are counted in one loop: LLVM vectorises none over more that it must tell apart.
+      compared_at_once: arrays whose rows are counted in one loop: LLVM vectorises none over more that it must tell
+        apart.
     """
 
     most_private: int
     most_local: int
-    together: int
+    compared_at_once: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -241,7 +242,7 @@ class Target:
 
 
 _WINDOWS = Windows(widest=16, widest_around=4, fewest_neighbours=12, longest_streamed=2, short_streamed=512)
-_COUNTING = Counting(most_private=64, most_local=32, together=8)
+_COUNTING = Counting(most_private=64, most_local=32, compared_at_once=8)
 
 CPU = Target(
     name="cpu",

@@ -16,7 +16,7 @@ from xeemu.emission.packing import Slot
 from xeemu.emission.values import Emitted
 from xeemu.ir import control
 from xeemu.planning.body_plans import ChoicePlan
-from xeemu.planning.branch_plans import Divergent, Known, Uniform
+from xeemu.planning.branch_plans import Divergent, Folded, Uniform
 
 _Branch = Callable[[int, jax.Array | None, list[Item]], list[Any]]
 """What a branch gives, by its number, for the groups of a mask, from what the branches see."""
@@ -42,7 +42,7 @@ def results(emitter: Emitter, applied: Applied, plan: ChoicePlan) -> list[Item]:
         return jnp.clip(chosen.array(context.chunk), 0, len(applied.op.regions) - 1)
 
     match plan.by:
-        case Known(number):
+        case Folded(number):
             packed = branch(number, applied.active, operands)
         case Uniform():
             choices = [functools.partial(branch, k, applied.active, operands) for k in plan.branches]

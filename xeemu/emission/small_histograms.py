@@ -26,8 +26,8 @@ def added(buffer: Buffer, updates: Sequence[Update]) -> jax.Array:
         assert update.few is not None
         by_what[update.few, update.target.shape].append(update)
     for (what, _), alike in by_what.items():
-        for k in range(0, len(alike), what.together):
-            chosen = [_chosen(update, buffer, what) for update in alike[k : k + what.together]]
+        for k in range(0, len(alike), what.compared_at_once):
+            chosen = [_chosen(update, buffer, what) for update in alike[k : k + what.compared_at_once]]
             counts = _counts(chosen, what, data.dtype)
             data = _plus(data, counts * forms.wrapped(what.number, data.dtype), buffer.space, what.first)
     return data

@@ -32,10 +32,10 @@ def of_loads(facts: Facts, loads: Iterable[Key], memory: Find) -> Dependent:
       loads: the loads, by their key.
       memory: the memory of an access; None if it is never executed.
     """
-    walk = _Walk(frozenset(loads), memory)
-    while walk.grows(facts):
+    propagation = _Propagation(frozenset(loads), memory)
+    while propagation.grows(facts):
         pass
-    return Dependent(frozenset(walk.updates), frozenset(walk.steered))
+    return Dependent(frozenset(propagation.updates), frozenset(propagation.steered))
 
 
 def _accesses(facts: Facts) -> set[Key]:
@@ -49,7 +49,7 @@ def _accesses(facts: Facts) -> set[Key]:
     return found
 
 
-class _Walk:
+class _Propagation:
     """Which values, memories and updates are known to depend; passes over the program until there are no more."""
 
     def __init__(self, loads: frozenset[Key], memory: Find):

@@ -118,7 +118,7 @@ def unordered(
             partners[second].append((first, number, reach, False))
             if first != second:
                 partners[first].append((second, number, reach, True))
-    return _Walk(history, geometry, memory, partners).found()
+    return _Replay(history, geometry, memory, partners).found()
 
 
 class _Published:
@@ -160,7 +160,7 @@ class _Published:
         return copied
 
 
-class _Walk:
+class _Replay:
     """One pass over a history, with what everybody knows of the accesses to a memory."""
 
     def __init__(

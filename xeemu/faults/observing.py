@@ -111,7 +111,9 @@ class _Part:
     def __init__(self, prepared: Prepared, watch: WatchList, outputs: bool):
         self.watch = watch
         self._screened = Screened(prepared, watch, outputs)
-        self._watched = Watched(prepared, functools.partial(Watcher, watch), watch.zeros, outputs, told=watch.told)
+        self._watched = Watched(
+            prepared, functools.partial(Watcher, watch), watch.zeros, outputs, reported=watch.reported
+        )
         # Before a run was watched nothing is known.
         self._found: bool | None = None
         self._exact_unproved = settled.any_exact_unproved(watch.proofs)

@@ -79,7 +79,7 @@ class Screened:
 
     def _of(self, prepared: Prepared, outputs: bool, short: bool | None) -> Watched:
         observer, state = functools.partial(Screening, self._watch), functools.partial(zeros, self._watch)
-        return Watched(prepared, observer, state, outputs, short, _told, self._deciding)
+        return Watched(prepared, observer, state, outputs, short, _reported, self._deciding)
 
     @functools.cached_property
     def _deciding(self) -> tuple[int, ...] | None:
@@ -92,7 +92,7 @@ class Screened:
     @functools.cached_property
     def _nothing(self) -> State:
         with jax.enable_x64(True):
-            shapes = self._watch.told(jax.eval_shape(self._watch.zeros))
+            shapes = self._watch.reported(jax.eval_shape(self._watch.zeros))
         nothing: State = jax.tree.map(lambda a: np.zeros(a.shape, a.dtype), shapes)
         return nothing
 
@@ -143,7 +143,7 @@ def _is_own(memory: Allocation) -> bool:
     return memory.space != "global"
 
 
-def _told(state: State) -> State:
+def _reported(state: State) -> State:
     """True if anything may be wrong, also as a memory was stored to more often than elements of it were."""
     twice = [times != bits.count_of(elements) for elements, times in state["stored"]]
     return {"doubt": jnp.stack([state["doubt"], *twice]).any()}

@@ -78,12 +78,12 @@ def are_same(one: Proofs, other: Proofs) -> bool:
     """True if it is proved that a kernel's programs at two sizes give the same results where nothing is wrong."""
     try:
         with Budget(budget.UNITS_OF_DIVISION).portion():
-            return _Walk(one, other).holds()
+            return _Comparison(one, other).holds()
     except (_Different, TooLarge):
         return False
 
 
-class _Walk:
+class _Comparison:
     """Two programs, operation by operation.
 
     Attributes:

@@ -239,7 +239,7 @@ class WatchList:
             "added": None if self.proofs.additions is None else self.proofs.additions.zeros(),
         }
 
-    def told(self, state: State) -> State:
+    def reported(self, state: State) -> State:
         """What findings are made of: not who has used which element, nor which have been written."""
         return {kind: entry for kind, entry in state.items() if kind not in ("shared", "present")}
 

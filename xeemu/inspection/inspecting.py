@@ -71,12 +71,12 @@ def inspect(
     _check_steps(most_steps)
     options: dict[str, Any] = {"group": group, "most_steps": most_steps, "max_iterations": max_iterations}
 
-    def told(call: Callable[..., Inspection]) -> Launched[Inspection]:
+    def launched(call: Callable[..., Inspection]) -> Launched[Inspection]:
         return staged("inspect", kernel, nd_range, modelled, call, **options)
 
     if calling.is_bound(kernel):
         again = functools.partial(inspect, device=modelled, **options)
-        return told(calling.function(kernel, nd_range, again, calling.none, fill=True))
+        return launched(calling.function(kernel, nd_range, again, calling.none, fill=True))
 
     def call(*arguments: Any, **static: Any) -> Inspection:
         given = Given.outside_jit("xe.inspect", kernel, arguments)
@@ -87,7 +87,7 @@ def inspect(
         recorder = Recorder(most_steps)
         return _inspected(program, given.arguments, group, recorder, most_turns)
 
-    return told(call)
+    return launched(call)
 
 
 def _check_steps(most_steps: Any) -> None:

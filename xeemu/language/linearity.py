@@ -99,18 +99,18 @@ def check(body: Region, arguments: Sequence[Allocation | None], definition: Site
     Raises:
       KernelError: a memory is forked, swapped, lost or used as an array.
     """
-    walk = _Walk()
-    outputs = [v for v in walk.body(body, [Version(a) if a else None for a in arguments], nested=False) if v]
+    linearity = _Linearity()
+    outputs = [v for v in linearity.body(body, [Version(a) if a else None for a in arguments], nested=False) if v]
     for version in outputs:
         if version.ended:
             _fail_fork(version, f"the kernel returns {version.of.name} as it was before", definition)
     returned = [v.of for v in outputs]
     if twice := next((a for a in returned if returned.count(a) > 1), None):
         raise kernel_error(f"{twice.name} is returned twice; return each memory once", definition)
-    return Usage(tuple(returned), tuple(walk.allocations), frozenset(walk.written))
+    return Usage(tuple(returned), tuple(linearity.allocations), frozenset(linearity.written))
 
 
-class _Walk:
+class _Linearity:
     """One pass over a program and all that it contains, per call path."""
 
     def __init__(self) -> None:

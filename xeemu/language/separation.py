@@ -91,14 +91,14 @@ def group_reductions(body: Region, geometry: Geometry) -> frozenset[int]:
 
 
 @functools.lru_cache(maxsize=_MOST_KEPT)
-def _walked(body: Region, geometry: Geometry) -> "_Walk":
+def _walked(body: Region, geometry: Geometry) -> "_Mixings":
     """The pass over a program, which tracing, proofs and warnings ask for."""
-    walk = _Walk(geometry.local_range)
-    walk.body(body, source.UNKNOWN)
-    return walk
+    mixings = _Mixings(geometry.local_range)
+    mixings.body(body, source.UNKNOWN)
+    return mixings
 
 
-class _Walk:
+class _Mixings:
     """One pass over a program, with the values that differ between work-items."""
 
     def __init__(self, local_range: tuple[int, ...]):

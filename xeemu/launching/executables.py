@@ -190,7 +190,7 @@ class Watched:
       zeros: makes the state before the first chunk, of what else a run is given.
       outputs: true if a run gives the arrays that the kernel returns; else it computes what the state needs alone.
       short: true if its runs are short, see `recompiling`; None if nobody knows, and they are as they are estimated.
-      told: what a run tells of the state after the last chunk.
+      reported: what a run reports of the state after the last chunk.
       deciding: the numbers of the arguments whose contents decide on that; None for all.
     """
 
@@ -199,7 +199,7 @@ class Watched:
     zeros: Callable[..., Any]
     outputs: bool = True
     short: bool | None = None
-    told: Callable[[Any], Any] = lambda state: state
+    reported: Callable[[Any], Any] = lambda state: state
     deciding: tuple[int, ...] | None = None
 
     def run(self, given: Sequence[Any], more: Sequence[Any] = ()) -> tuple[list[np.ndarray], Any]:
@@ -257,7 +257,7 @@ class Watched:
 
         def carried_out(*arguments: Any) -> tuple[list[jax.Array], Any]:
             outputs, state = prepared.watched(arguments[:count], self.watch, self.zeros(*arguments[count:]))
-            return outputs if self.outputs else [], self.told(state)
+            return outputs if self.outputs else [], self.reported(state)
 
         few = prepared.cut.chunk * prepared.program.geometry.items <= _FEW_LANES
         options = compiling.single({}) if few and prepared.options.target.threads is not None else {}

@@ -43,13 +43,13 @@ class Ready(Generic[_T]):
         if self._device.in_environment() is not self._device:
             return None
         try:
-            told = tuple(map(_told, given))
+            identities = tuple(map(_identity, given))
         except (AttributeError, TypeError):
             return None
         if not bound:
-            return told, platform_of(given), how, self._reached.now()
+            return identities, platform_of(given), how, self._reached.now()
         # Static values that are equal may differ in type or sign.
-        return told, platform_of(given), how, bound, repr(bound), self._kernel.bindings(bound)
+        return identities, platform_of(given), how, bound, repr(bound), self._kernel.bindings(bound)
 
     def get(self, signature: Hashable) -> _T | None:
         """The value for calls of a signature; None if there is none yet."""
@@ -61,7 +61,7 @@ class Ready(Generic[_T]):
             self._values[signature] = value
 
 
-def _told(x: Any) -> Hashable:
+def _identity(x: Any) -> Hashable:
     """What tells an argument from others, for a signature.
 
     Raises:

@@ -1,7 +1,7 @@
-"""Scalar promotion: a memory that a loop accesses at one place is a value in there, loaded before and stored after it.
+"""Scalar promotion: a memory that a loop accesses at one address is a value in it, loaded before and stored after it.
 
 A loop that loads and stores the same elements in every iteration, each element on its own, need not go through memory
-(see `invariant_places`). Masks may differ: who is masked out keeps his element.
+(see `invariant_addresses`). Masks may differ: who is masked out keeps his element.
 """
 
 import dataclasses
@@ -22,16 +22,16 @@ from xeemu.knowledge.analysis import Known
 from xeemu.knowledge.forms import Form
 from xeemu.language import primitives
 from xeemu.language.program import Program
-from xeemu.passes import building, elements, eliminate_dead_code, invariant_places
+from xeemu.passes import building, elements, eliminate_dead_code, invariant_addresses
 from xeemu.passes.analyses import Analyses
 from xeemu.passes.building import Builder
-from xeemu.passes.invariant_places import Place
+from xeemu.passes.invariant_addresses import InvariantAddress
 
 _LOOPS = ("scan", "while")
 
 
 def promote_memories(program: Program, analyses: Analyses, target: Target) -> Program:
-    """A program whose loops carry elements of memories that they access at one place only."""
+    """A program whose loops carry elements of memories that they access at one address only."""
     promotion = _Promotion(program, analyses)
     return eliminate_dead_code.remade(program, rewritten(program.body, promotion.rule, promotion.renewed))
 
@@ -41,39 +41,39 @@ class _Promotion:
 
     def __init__(self, program: Program, analyses: Analyses) -> None:
         self.program, self.analyses = program, analyses
-        self.places: dict[Known, Place] = {}
+        self.invariants: dict[Known, InvariantAddress] = {}
 
     def renewed(self, value: Value) -> Value:
-        place = self.places.get(self.analyses.known(value))
-        return value if place is None else Value(place.shape, value.dtype)
+        invariant = self.invariants.get(self.analyses.known(value))
+        return value if invariant is None else Value(invariant.shape, value.dtype)
 
     def rule(self, rewriter: Rewriter, op: Op) -> Sequence[Value | None] | None:
         if op.name in _LOOPS:
             found = {
-                memory: place
-                for memory, place in invariant_places.of_loop(op, self.analyses).items()
-                if memory not in self.places
+                memory: invariant
+                for memory, invariant in invariant_addresses.of_loop(op, self.analyses).items()
+                if memory not in self.invariants
             }
             return self._loop(rewriter, op, found) if found else None
-        place = self.places.get(self.analyses.known(op.operands[0])) if op.operands and not op.regions else None
-        if op.name in ops.ACCESSES and place is not None:
-            access = _Access(Builder(self.program, rewriter, op), self.analyses, place)
+        invariant = self.invariants.get(self.analyses.known(op.operands[0])) if op.operands and not op.regions else None
+        if op.name in ops.ACCESSES and invariant is not None:
+            access = _Access(Builder(self.program, rewriter, op), self.analyses, invariant)
             return [access.stored() if ops.changes(op) else access.loaded()]
         if op.name in ops.ORDERING:
             return self._ordered(rewriter, op)
         return None
 
-    def _loop(self, rewriter: Rewriter, op: Op, places: Mapping[Known, Place]) -> list[Value]:
+    def _loop(self, rewriter: Rewriter, op: Op, invariants: Mapping[Known, InvariantAddress]) -> list[Value]:
         """A loop that carries elements of some memories; gives its results."""
-        around, memories = dict(self.places), dict[int, _Memory]()
+        around, memories = dict(self.invariants), dict[int, _Memory]()
         for k, value in enumerate(op.operands):
-            if (place := places.get(self.analyses.known(value))) is not None:
-                builder = Builder(self.program, rewriter, place.op)
-                memories[k] = _Memory(builder, op, place, rewriter.values([value])[0])
+            if (invariant := invariants.get(self.analyses.known(value))) is not None:
+                builder = Builder(self.program, rewriter, invariant.op)
+                memories[k] = _Memory(builder, op, invariant, rewriter.values([value])[0])
         rewriter.found |= {op.operands[k]: memory.loaded() for k, memory in memories.items()}
-        self.places |= places
+        self.invariants |= invariants
         rewriter.keep(op)
-        self.places = around
+        self.invariants = around
         for k, memory in memories.items():
             rewriter.found[op.operands[k]] = memory.value
             (last,) = rewriter.values([op.results[k]])
@@ -82,7 +82,7 @@ class _Promotion:
 
     def _ordered(self, rewriter: Rewriter, op: Op) -> Sequence[Value | None] | None:
         """What a barrier or fence gives, for the memories that are left to it."""
-        are_values = [self.analyses.known(value) in self.places for value in op.operands]
+        are_values = [self.analyses.known(value) in self.invariants for value in op.operands]
         if not any(are_values):
             return None
         values = rewriter.values(op.operands)
@@ -97,13 +97,13 @@ class _Promotion:
 
 
 class _Memory:
-    """A memory before a loop that carries its elements at one place."""
+    """A memory before a loop that carries its elements at one address."""
 
-    def __init__(self, builder: Builder, loop: Op, place: Place, value: Value) -> None:
-        self.builder, self.place, self.value = builder, place, value
-        self._elements, self._index = place.address.elements, self._index_before(loop)
+    def __init__(self, builder: Builder, loop: Op, invariant: InvariantAddress, value: Value) -> None:
+        self.builder, self.invariant, self.value = builder, invariant, value
+        self._elements, self._index = invariant.address.elements, self._index_before(loop)
         masked = not self._elements.all
-        self._access = dataclasses.replace(place.access, masked=masked, ordering=None, block=False)
+        self._access = dataclasses.replace(invariant.access, masked=masked, ordering=None, block=False)
 
     def loaded(self) -> Value:
         """The elements before the loop."""
@@ -112,15 +112,15 @@ class _Memory:
 
     def stored(self, last: Value) -> Value:
         """The memory's next version, with the elements that the loop has left."""
-        if not self.place.stores:
+        if not self.invariant.stores:
             return self.value
         given = {"access": self._access, "chosen": self._elements}
         return self.builder.applied(_store_after, last, self.value, *self._index, **given)[0]
 
     def _index_before(self, loop: Op) -> list[Value]:
         """The index, as it is in every iteration."""
-        indices, rewriter = ops.indices(self.place.op), self.builder.rewriter
-        if (forms := self.place.forms) is not None:
+        indices, rewriter = ops.indices(self.invariant.op), self.builder.rewriter
+        if (forms := self.invariant.forms) is not None:
             return [self._of_form(form, value) for form, value in zip(forms, indices, strict=True)]
         body = loop.regions[-1]
         carried = control.carried(control.of(loop), body)
@@ -144,12 +144,12 @@ class _Access:
     Attributes:
       builder: of what stands for it.
       analyses: of the program.
-      place: of the memory.
+      invariant: of the memory.
     """
 
     builder: Builder
     analyses: Analyses
-    place: Place
+    invariant: InvariantAddress
 
     @property
     def _held(self) -> Value:

@@ -76,13 +76,13 @@ class Few:
       first: the first of them.
       size: how many they are.
       number: what is added to each that is chosen, as often as it is.
-      together: how many choices are compared one after the other before they are counted.
+      compared_at_once: how many choices are compared one after the other before they are counted.
     """
 
     first: int
     size: int
     number: int
-    together: int
+    compared_at_once: int
 
     def steps(self, iterations: int, arrays: int) -> tuple[int, int]:
         """How many rows of some arrays of choices, one for each iteration, are compared in each step, and the steps.
@@ -91,7 +91,7 @@ class Few:
           For the rows of each array into how many parts of equal length they are cut, of which a step takes one row
           each; and after how many steps their counts, of eight bits until then, are added up.
         """
-        most = max(1, self.together // arrays)
+        most = max(1, self.compared_at_once // arrays)
         parts = next(n for n in range(most, 0, -1) if iterations % n == 0)
         return parts, strip_lengths.evenly(iterations // parts, _COUNTED // (parts * arrays))
 
@@ -288,4 +288,4 @@ def _few(reference: Reference, op: str, number: int | None, chunk: Chunk) -> Few
     size, figures = interval[1] - interval[0] + 1, chunk.target.counting
     most = figures.most_private if storage.space == "private" else figures.most_local
     number = -number if op == "sub" else number
-    return Few(interval[0], size, number, figures.together) if size <= most else None
+    return Few(interval[0], size, number, figures.compared_at_once) if size <= most else None

@@ -322,7 +322,7 @@ class _Operations:
     def _choice(self, number: int, op: Op, overwritten: Collection[Value]) -> ChoicePlan:
         chunk, inner = self.planner.chunk, self.facts.inner[number]
         by = branch_plans.of_choice(op, self.facts, self.planner.observation.watched, chunk.target)
-        taken = [by.number] if isinstance(by, branch_plans.Known) else range(len(inner))
+        taken = [by.number] if isinstance(by, branch_plans.Folded) else range(len(inner))
         masked = self.memory.masked or isinstance(by, Divergent)
         return ChoicePlan(by, {k: self._inner(inner[k], (), masked, overwritten) for k in taken})
 

@@ -8,7 +8,7 @@ from xeemu.knowledge.analysis import Facts
 
 
 @dataclasses.dataclass(frozen=True)
-class Known:
+class Folded:
     """A branch that all groups surely take, of which nobody sees that it is a choice.
 
     Attributes:
@@ -34,7 +34,7 @@ class Divergent:
     skips: bool
 
 
-BranchPlan = Known | Uniform | Divergent
+BranchPlan = Folded | Uniform | Divergent
 
 
 def of_choice(op: Op, facts: Facts, watched: bool, target: Target) -> BranchPlan:
@@ -47,7 +47,7 @@ def of_choice(op: Op, facts: Facts, watched: bool, target: Target) -> BranchPlan
       target: where it will run.
     """
     if (only := taken(op, facts, watched)) is not None:
-        return Known(only)
+        return Folded(only)
     return Divergent(target.skips_branches) if facts.value(op.operands[0]).varying else Uniform()
 
 

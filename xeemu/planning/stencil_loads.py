@@ -51,7 +51,7 @@ def of_body(facts: Facts) -> Mapping[int, StencilLoad]:
             missing = other.array.tobytes() if is_bounded and other else None
             alike[key, missing].append((number, place))
     several = [group for group in alike.values() if len(group) > 1]
-    return {number: one for group in several for number, one in _together(group, facts).items()}
+    return {number: one for group in several for number, one in _stencil(group, facts).items()}
 
 
 def _placed(op: Op, facts: Facts) -> tuple[Hashable, tuple[int, ...]] | None:
@@ -73,7 +73,7 @@ def _shape(form: Form) -> Hashable:
     return form.steps, (form.pattern - form.pattern[0]).tobytes()
 
 
-def _together(group: Sequence[tuple[int, tuple[int, ...]]], facts: Facts) -> Mapping[int, StencilLoad]:
+def _stencil(group: Sequence[tuple[int, tuple[int, ...]]], facts: Facts) -> Mapping[int, StencilLoad]:
     """Loads of a group as neighbours, by number; none if it is not known how far one of them reaches."""
     places = np.asarray([place for _, place in group])
     least = places.min(axis=0)

@@ -62,5 +62,5 @@ def _draw_flow(ax: "Axes", flow: Flow, places: dict[str, float], share: float) -
     else:
         ax.plot([start + _HALF, end - _HALF], [0, 0], lw=1.5, ls=":", **style)
     middle = (start + end) / 2
-    ax.text(middle, 0.42, flow.told, ha="center", va="center", fontsize="small")
+    ax.text(middle, 0.42, flow.amount, ha="center", va="center", fontsize="small")
     ax.text(middle, -0.42, flow.note, ha="center", va="center", fontsize="small", color="0.35")

@@ -1,7 +1,7 @@
-"""Invariant places: which memories a loop accesses at one place only, each element on its own.
+"""Invariant addresses: which memories a loop accesses at one address only, each element on its own.
 
-*One place* means that every access computes its index in the same way, from what the loop does not change, for the same
-work-items; barriers and fences in between order nothing, for no element has two users.
+*One address* means that every access computes its index in the same way, from what the loop does not change, for the
+same work-items; barriers and fences in between order nothing, for no element has two users.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ from xeemu.passes.analyses import Analyses
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Place:
+class InvariantAddress:
     """Where all accesses of a loop to one of its memories lie.
 
     Attributes:
@@ -57,20 +57,24 @@ class Place:
         return self.address.elements.own_shape
 
 
-def of_loop(loop: Op, analyses: Analyses) -> dict[Known, Place]:
-    """The memories that a loop accesses at one place each, whose elements have one user."""
+def of_loop(loop: Op, analyses: Analyses) -> dict[Known, InvariantAddress]:
+    """The memories that a loop accesses at one address each, whose elements have one user."""
     structure = control.of(loop)
     memories = [analyses.known(value) for value in control.carried(structure, loop.regions[-1])]
     uses = {memory: _Uses() for memory in memories if memory.space}
     if not uses:
         return {}
-    numbers = _Invariants(loop)
+    numbers = _Numbering(loop)
     for region in (inner for each in loop.regions for inner in _regions(each)):
         for op in region.ops:
             for memory in {analyses.known(value) for value in op.operands} & uses.keys():
                 uses[memory].add(op, analyses.by_region[region], numbers)
-    places = {memory: use.place for memory, use in uses.items()}
-    return {m: place for m, place in places.items() if place is not None and _is_sound(place, m, analyses)}
+    invariants = {memory: use.invariant for memory, use in uses.items()}
+    return {
+        m: invariant
+        for m, invariant in invariants.items()
+        if invariant is not None and _is_sound(invariant, m, analyses)
+    }
 
 
 def _regions(region: Region) -> Iterator[Region]:
@@ -85,15 +89,15 @@ class _Uses:
     """What a loop does with one memory."""
 
     def __init__(self) -> None:
-        self._places: dict[Hashable, Place] = {}
+        self._invariants: dict[Hashable, InvariantAddress] = {}
         self._is_spoilt = False
 
     @property
-    def place(self) -> Place | None:
-        """The only place that is accessed."""
-        return next(iter(self._places.values())) if len(self._places) == 1 and not self._is_spoilt else None
+    def invariant(self) -> InvariantAddress | None:
+        """The only address that is accessed."""
+        return next(iter(self._invariants.values())) if len(self._invariants) == 1 and not self._is_spoilt else None
 
-    def add(self, op: Op, facts: Facts, numbers: "_Invariants") -> None:
+    def add(self, op: Op, facts: Facts, numbers: "_Numbering") -> None:
         """Adds an operation that uses the memory."""
         if op.regions or op.name in ops.ORDERING:
             return
@@ -102,35 +106,39 @@ class _Uses:
             return
         index = tuple(facts.value(value) for value in ops.indices(op))
         address = addressing.foreseen(op, facts)
-        place = Place(op, address, index, any(map(numbers.is_deep, ops.indices(op))))
-        key = _key(place, facts.values[op.operands[0]], numbers)
-        before = self._places.get(key) if key is not None else None
+        invariant = InvariantAddress(op, address, index, any(map(numbers.is_deep, ops.indices(op))))
+        key = _key(invariant, facts.values[op.operands[0]], numbers)
+        before = self._invariants.get(key) if key is not None else None
         self._is_spoilt |= key is None
-        if before is None or (place.stores, not place.is_deep) > (before.stores, not before.is_deep):
-            self._places[key] = place
+        if before is None or (invariant.stores, not invariant.is_deep) > (before.stores, not before.is_deep):
+            self._invariants[key] = invariant
 
 
-def _key(place: Place, memory: Known, numbers: "_Invariants") -> Hashable:
-    """What accesses at one place have in common; None of one that moves."""
-    access, form = place.access, place.address.form
-    lanes = (access.shape, access.view, place.address.elements.chosen.tobytes())
-    if form is not None and place.forms is not None:
+def _key(invariant: InvariantAddress, memory: Known, numbers: "_Numbering") -> Hashable:
+    """What accesses at one address have in common; None of one that moves."""
+    access, form = invariant.access, invariant.address.form
+    lanes = (access.shape, access.view, invariant.address.elements.chosen.tobytes())
+    if form is not None and invariant.forms is not None:
         return "known", form.steps, form.pattern.tobytes(), lanes if memory.space == "private" else None
-    index = tuple(map(numbers.of, ops.indices(place.op)))
+    index = tuple(map(numbers.of, ops.indices(invariant.op)))
     return None if None in index else ("computed", index, lanes)
 
 
-def _is_sound(place: Place, memory: Known, analyses: Analyses) -> bool:
+def _is_sound(invariant: InvariantAddress, memory: Known, analyses: Analyses) -> bool:
     """True if each element has one user, is within bounds, and can be found before the loop."""
-    address, geometry = place.address, analyses.program.geometry
-    if (place.is_deep and place.forms is None) or not address.elements.count or not place.op.operands[0].size:
+    address, geometry = invariant.address, analyses.program.geometry
+    if (
+        (invariant.is_deep and invariant.forms is None)
+        or not address.elements.count
+        or not invariant.op.operands[0].size
+    ):
         return False
     if memory.space == "private" and not address.elements.all:
         return False
     return address.proved and injectivity.distinct(address, memory.space or "", geometry, geometry.groups)
 
 
-class _Invariants:
+class _Numbering:
     """Numbers what a loop computes, so that equal numbers are equal values in all iterations; None for what changes."""
 
     def __init__(self, loop: Op) -> None:
