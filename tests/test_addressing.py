@@ -80,7 +80,7 @@ class Watcher(Observer):
 
 def test_an_address_is_known_before_its_access_is_emitted():
     x, y, seen = np.arange(64, dtype=np.int32), np.zeros((8, 4), np.int32), []
-    ready = launches.prepared(mixed, xe.NDRange(32, 8), (x, y, np.int32(3)))
+    ready = launches.prepared(mixed, xe.NDRange(32, 8), (x, y, np.int32(3))).watched_alone
 
     def watched(*arguments):
         return ready.watched(arguments, lambda chunk, state: Watcher(seen), ())[0]

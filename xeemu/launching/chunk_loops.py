@@ -1,7 +1,7 @@
 """Chunk loops: the chunks of a launch one after the other, of all of it or of one device's share."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import jax
@@ -10,11 +10,29 @@ import numpy as np
 from jax import lax
 
 from xeemu.emission import fusion_barriers
+from xeemu.emission.buffers import Origin
 from xeemu.launching.chunking import Cut
-from xeemu.launching.shares import Share
 
 Carry = tuple[list[jax.Array], Any]
 """The memories that a launch writes, and an observer's state."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Share:
+    """One of the shares that a launch's chunks are divided into, among devices or in pieces for threads.
+
+    Attributes:
+      number: of the share, a traced scalar.
+      bounds: the first chunk of each share, and the end; the last share has what is left of a chunk as well, or the
+        groups at the end, if they are emulated for themselves, as the first one has those at the beginning.
+      origins: for the number of an argument of which the share has a part, where that begins.
+      single: true if XLA divides nothing of it among threads.
+    """
+
+    number: jax.Array
+    bounds: tuple[int, ...]
+    origins: Mapping[int, Origin] = dataclasses.field(default_factory=dict)
+    single: bool = False
 
 
 class Step(Protocol):

@@ -135,7 +135,7 @@ def evenly(analysed: Analysed, options: Options, iterations: int) -> Cut:
     """Chunks of as many groups, and blocks of as many iterations, as the working set allows."""
     program, facts = analysed.task.program, analysed.task.facts
     per_group = working_set.group_bytes(facts, iterations)
-    chunk = _chunk(program, options, options.chunk_bytes // max(per_group, 1))
+    chunk = _chunk(program, options, per_group)
     if iterations == 1 or per_group == working_set.group_bytes(facts, 1):
         return Cut(program.geometry.groups, chunk)
     if options.target.fewest_groups * per_group > options.chunk_bytes:
@@ -146,8 +146,7 @@ def evenly(analysed: Analysed, options: Options, iterations: int) -> Cut:
 def without_memories(analysed: Analysed, options: Options) -> Cut:
     """Chunks of as many groups as the working set allows where local and private memories take nothing of it."""
     program, facts = analysed.task.program, analysed.task.facts
-    per_group = working_set.live_bytes(facts, 1)
-    return Cut(program.geometry.groups, _chunk(program, options, options.chunk_bytes // max(per_group, 1)))
+    return Cut(program.geometry.groups, _chunk(program, options, working_set.live_bytes(facts, 1)))
 
 
 def _parted(analysed: Analysed, options: Options, cut: Cut) -> Cut:
@@ -232,12 +231,12 @@ def _between(rows: int, most: int) -> tuple[int, int]:
     return size, left // 2
 
 
-def _chunk(program: Program, options: Options, most: int) -> int:
-    """How many groups to emulate together, if memory allows so many."""
+def _chunk(program: Program, options: Options, group_bytes: int) -> int:
+    """How many groups to emulate together, of which each takes so much memory."""
     groups = max(program.geometry.groups, 1)
     # Shards of equal size where there can be such.
     share = -(-groups // options.shards)
-    most = max(1, min(share, most, _most_indexed(program)))
+    most = max(1, min(share, options.chunk_bytes // max(group_bytes, 1), _most_indexed(program)))
     return _divisor(share, most) if options.shards > 1 else _block(program.geometry.group_range, most)
 
 

@@ -35,19 +35,6 @@ class Counting(Observer):
         self.state = jnp.where(exceeded & (self.state == 0), found, self.state)
 
 
-def nowhere() -> jax.Array:
-    """The state before the first chunk, when no loop was given up."""
-    return jnp.zeros((), np.int32)
-
-
-def in_host_memory(given_up: jax.Array) -> jax.Array:
-    """The state in the end in the memory of the host, which waits for it: to fetch it takes a GPU 0.1 to 0.2 ms more.
-
-    H200: rows of a sparse matrix take 0.7 of the time so, rows of 3 elements half.
-    """
-    return jax.device_put(given_up, jax.memory.Space.Host)
-
-
 def check(limits: IterationLimits, given_up: int) -> None:
     """Refuses a launch of which the state in the end is not 0.
 

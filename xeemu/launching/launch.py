@@ -11,19 +11,17 @@ from xeemu.devices import target
 from xeemu.devices.device import Device
 from xeemu.emission import compiling
 from xeemu.emission.observer import MAX_ITERATIONS
-from xeemu.errors import KernelArgumentError, did_you_mean
+from xeemu.errors import KernelArgumentError, KernelError, did_you_mean
 from xeemu.language import public
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
 from xeemu.launching import (
     calling,
-    derivatives,
     executables,
     explicit_axes,
     iteration_limits,
     kernel_warnings,
-    plans,
     request,
     sharding,
     unwritten,
@@ -185,13 +183,28 @@ class _Call:
                 return interleaving.launched(prepared.program, given, asked.seed, traced, asked.max_iterations)
         if asked.mesh is not None:
             shared = sharding.of_launch(prepared)
-            emit = derivatives.refused(name, lambda *given: shared.run(given, True))
+            emit = _without_derivative(name, lambda *given: shared.run(given, True))
             return list(emit(*given)) if traced else shared.run(given, False)
         with jax.enable_x64(prepared.program.wide):
             # What XLA knows of arguments here, it must not join with what the kernel has (see `exactness`).
             hidden = jax.lax.optimization_barrier(list(map(jnp.asarray, given)))
-            emitted = explicit_axes.within_jit(derivatives.refused(name, prepared.emit), hidden)(*hidden)
+            emitted = explicit_axes.within_jit(_without_derivative(name, prepared.emit), hidden)(*hidden)
             return emitted if not prepared.limits.any else iteration_limits.poisoned(emitted[:-1], emitted[-1])
+
+
+def _without_derivative(name: str, emit: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
+    """A launch of a kernel as a part of a larger computation, which refuses to be differentiated."""
+    refusing = jax.custom_jvp(emit)
+
+    @refusing.defjvp
+    def derivative(primals: Any, tangents: Any) -> Any:
+        raise KernelError(
+            f"a launch of kernel {name} has no derivative, but one is asked for, as by jax.grad or jax.jvp; write "
+            "another kernel for it and give both to jax.custom_vjp, or pass jax.lax.stop_gradient(x) where an argument "
+            "is constant"
+        )
+
+    return refusing
 
 
 def _is_traced(given: Sequence[Any]) -> bool:
@@ -257,7 +270,7 @@ def _trace_of(kernel: Kernel, nd_range: NDRange, device: Device, after: str | No
         given = tuple(map(Description.of, checked_arguments(taken, leaves, SHAPED)))
         if after == _PLANS:
             options = Options(None, False, False, platform_of(arguments))
-            return plans.of_launch(prepare(taken, nd_range, device, given, kernel.bind_static(static), options))
+            return prepare(taken, nd_range, device, given, kernel.bind_static(static), options).with_plans
         traced = traced_program(taken, nd_range, device, given, kernel.bind_static(static))
         if after is None:
             return traced

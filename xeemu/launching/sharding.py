@@ -29,7 +29,7 @@ from xeemu.launching import capacity, iteration_limits, merging, row_ownership
 from xeemu.launching.chunking import Cut
 from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared
-from xeemu.launching.shares import Share
+from xeemu.launching.chunk_loops import Share
 
 Combination = Literal["slice"] | merging.Combination
 

@@ -11,19 +11,6 @@ from xeemu.passes.analyses import Analyses
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Task:
-    """What work-groups carry out.
-
-    Attributes:
-      program: the operations.
-      facts: the analysis of them, for these groups.
-    """
-
-    program: Program
-    facts: Facts
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
 class Analysed:
     """A traced kernel with what is known of it.
 
@@ -41,19 +28,23 @@ class Analysed:
     deterministic: bool = False
     watched: bool = False
 
-    @functools.cached_property
-    def task(self) -> Task:
+    @property
+    def task(self) -> "Task":
         """What all groups carry out."""
-        return Task(self.program, self.facts) if self.watched else self._optimised(None)
+        return self if self.watched else self._optimised
+
+    @functools.cached_property
+    def _optimised(self) -> Analyses:
+        return self.part(None)
 
     def known(self, rows: range) -> Facts:
         """What is known for some rows of groups of what all groups carry out."""
         return Analyses(self.task.program, rows).facts
 
-    def part(self, rows: range) -> Task:
-        """What some rows of groups carry out, if nobody watches."""
-        return self._optimised(rows)
+    def part(self, rows: range | None) -> Analyses:
+        """What some rows of groups carry out, or all for None, if nobody watches."""
+        return pipeline.optimised(self.program, self.target, rows, in_order=self.deterministic)
 
-    def _optimised(self, rows: range | None) -> Task:
-        analyses = pipeline.optimised(self.program, self.target, rows, in_order=self.deterministic)
-        return Task(analyses.program, analyses.facts)
+
+Task = Analysed | Analyses
+"""What work-groups carry out: a program and its facts, as it was written or as the passes leave it."""

@@ -59,7 +59,7 @@ class SharedLaunch:
     Attributes:
       prepared: the launch, in chunks that they can share evenly.
       count: threads.
-      bounds: the first full chunk of each piece, and the end (see `shares.Share`).
+      bounds: the first full chunk of each piece, and the end (see `Share`).
       combinations: for each result how it is made of what pieces have, or what threads have.
     """
 

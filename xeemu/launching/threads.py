@@ -20,7 +20,7 @@ from xeemu.emission import compiling
 from xeemu.emission.buffers import Origin
 from xeemu.language.linearity import Allocation
 from xeemu.launching import capacity, merging
-from xeemu.launching.shares import Share
+from xeemu.launching.chunk_loops import Share
 from xeemu.launching.thread_partition import Parts, SharedLaunch
 
 # JAX takes an array of NumPy as it is if its memory is aligned so.
