@@ -95,7 +95,7 @@ def test_all_for_what_has_run_for_longer_than_it_took_to_compile(monkeypatch, ru
     monkeypatch.setattr(recompiling, "time", Clock(run_s))
     monkeypatch.setattr(executables, "executable", noted)
     seldom, x = executables.seldom(prepared(summed, 64, times=10)), np.arange(64, dtype=np.int32)
-    results = [seldom.run([x])[0] for _ in expected]
+    results = [seldom([x])[0] for _ in expected]
     assert asked == expected
     assert all((result == results[0]).all() for result in results)
 
@@ -105,5 +105,5 @@ def test_what_is_worth_all_effort_is_compiled_once_for_all(monkeypatch):
     asked = []
     monkeypatch.setattr(executables, "executable", lambda ready: asked.append(ready) or executables.Executable(ready))
     monkeypatch.setattr(executables.Executable, "run", lambda self, given: [])
-    executables.seldom(longer).run([np.zeros(1 << 20, np.int32)])
+    executables.seldom(longer)([np.zeros(1 << 20, np.int32)])
     assert asked == [longer]

@@ -23,7 +23,7 @@ from xeemu.knowledge import symbolic_execution
 from xeemu.language import public
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
-from xeemu.launching import apart, calling, executables
+from xeemu.launching import apart, calling, executables, ready
 from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
     checked_device,
@@ -34,7 +34,6 @@ from xeemu.launching.executables import Watched
 from xeemu.launching.launch import staged
 from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared
-from xeemu.launching.ready import WatchedCalls
 from xeemu.launching.staged import Launched
 from xeemu.version import version
 
@@ -80,10 +79,10 @@ def _profile(kernel: Kernel, nd_range: NDRange, device: Device, sample: int | No
         again = functools.partial(_profile, device=device, sample=sample)
         bound = calling.function(kernel, nd_range, again, calling.first, fill=True)
         return staged("profile", kernel, nd_range, device, bound, sample=sample)
-    calls = WatchedCalls("xe.profile", kernel, nd_range, device)
+    calls = ready.watched("xe.profile", kernel, nd_range, device)
 
     def call(*arguments: Any, **static: Any) -> tuple[Any, Report]:
-        prepared, given, _ = calls.of(arguments, static)
+        prepared, given, _ = calls.call(arguments, static)
         counted = _counted(_census(prepared, device, scalars(given)), prepared, sample)
         outputs, state = counted.run(given)
         report = counted.known_report if state is None else counted.report(state)
@@ -119,10 +118,10 @@ def _estimate(kernel: Kernel, nd_range: NDRange, device: Device) -> Launched[Rep
     if calling.is_bound(kernel):
         bound = calling.function(kernel, nd_range, functools.partial(_estimate, device=device), calling.none)
         return staged("estimate", kernel, nd_range, device, bound)
-    calls = WatchedCalls(None, kernel, nd_range, device)
+    calls = ready.watched(None, kernel, nd_range, device)
 
     def call(*arguments: Any, **static: Any) -> Report:
-        prepared, given, _ = calls.of(arguments, static)
+        prepared, given, _ = calls.call(arguments, static)
         return _counted(_census(prepared, device, scalars(given)), prepared, None).known_report
 
     return staged("estimate", kernel, nd_range, device, call)

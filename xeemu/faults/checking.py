@@ -24,7 +24,7 @@ from xeemu.language.kernel import Kernel
 from xeemu.language.linearity import Allocation
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
-from xeemu.launching import calling, executables, unwritten
+from xeemu.launching import calling, executables, ready, unwritten
 from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
     checked_device,
@@ -36,8 +36,7 @@ from xeemu.launching.launch import staged
 from xeemu.launching.memoised import Memoised
 from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared
-from xeemu.launching.ready import Watched, WatchedCalls
-from xeemu.launching.recompiling import Seldom
+from xeemu.launching.ready import Call, Ready
 from xeemu.launching.staged import Launched
 
 
@@ -113,18 +112,18 @@ def _own(
     kernel: Kernel, nd_range: NDRange, asked: _Asked, unset: Mapping[str, np.ndarray]
 ) -> Callable[..., tuple[Any, Findings]]:
     """A check of a kernel that takes its arguments as they are."""
-    calls = WatchedCalls("xe.check", kernel, nd_range, asked.device)
-    at_sizes: dict[int, WatchedCalls] = {}
+    calls = ready.watched("xe.check", kernel, nd_range, asked.device)
+    at_sizes: dict[int, Ready[Prepared]] = {}
 
     def call(*arguments: Any, **static: Any) -> tuple[Any, Findings]:
-        given = _Given.of(calls.of(arguments, static), asked, unset)
+        given = _Given.of(calls.call(arguments, static), asked, unset)
         results, found = given.checked.of(given.arguments, given.masks)
 
         def at_size(size: int) -> tuple[Any, Findings]:
             requiring = dataclasses.replace(kernel, sub_group_size=size)
             if size not in at_sizes:
-                at_sizes[size] = WatchedCalls("xe.check", requiring, nd_range, asked.device)
-            there = _Given.of(at_sizes[size].of(arguments, static), asked, unset)
+                at_sizes[size] = ready.watched("xe.check", requiring, nd_range, asked.device)
+            there = _Given.of(at_sizes[size].call(arguments, static), asked, unset)
             return there.checked.beside(given.checked, there.arguments, there.masks)
 
         program = given.checked.prepared.program
@@ -152,10 +151,13 @@ class _Given:
     masks: Mapping[Allocation, np.ndarray]
 
     @classmethod
-    def of(cls, call: Watched, asked: _Asked, unset: Mapping[str, np.ndarray]) -> "_Given":
-        masks = _masks(call.prepared.program, {**unset, **call.masks}) if unset or call.shapes else {}
+    def of(cls, call: Call[Prepared], asked: _Asked, unset: Mapping[str, np.ndarray]) -> "_Given":
+        program, masks = call.ready.program, dict[Allocation, np.ndarray]()
+        if unset or call.shapes:
+            made = unwritten.masks(call.arguments, call.shapes, program.kernel.parameters)
+            masks = _masks(program, {**unset, **made})
         is_aligned, known = alignment.is_required(asked.device), scalars(call.arguments)
-        checked = _checked(call.prepared, known, asked.max_iterations, is_aligned, frozenset(masks))
+        checked = _checked(call.ready, known, asked.max_iterations, is_aligned, frozenset(masks))
         return cls(checked, call.arguments, masks)
 
 
@@ -271,8 +273,8 @@ class Checked:
           once: true if nobody needs the outputs again.
         """
         if self.watch.proofs.complete:
-            unwatched = self._seldom if once else executables.executable(self.prepared.unwatched)
-            return unwatched.run(given), None
+            run = self._seldom if once else executables.executable(self.prepared.unwatched).run
+            return run(given), None
         return self._observed.run(given, [~unset[memory] for memory in self.watch.present])
 
     def explored(self, given: Sequence[Any], state: Mapping[str, Any] | None) -> Explored | None:
@@ -281,7 +283,7 @@ class Checked:
             return None
         asked = self._explored.asked(given)
         if asked.kept is not None:
-            return asked.kept.value
+            return asked.kept[0]
         begun = time.process_time()
         explored = exploration.explored(self.prepared.program, given, self.watch.proofs)
         asked.keep(explored, time.process_time() - begun)
@@ -296,7 +298,7 @@ class Checked:
         """
         asked = self._at_sizes.asked(given)
         if asked.kept is not None:
-            return asked.kept.value
+            return asked.kept[0]
         begun = time.process_time()
         found = faults()
         asked.keep(found, time.process_time() - begun if self._is_again else 0)
@@ -336,7 +338,7 @@ class Checked:
         return judgement.of_program(self.prepared.program, self.watch)
 
     @functools.cached_property
-    def _seldom(self) -> Seldom[list[np.ndarray]]:
+    def _seldom(self) -> Callable[[Sequence[Any]], list[np.ndarray]]:
         return executables.seldom(self.prepared.unwatched)
 
     @functools.cached_property

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import itertools
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -15,7 +16,7 @@ from xeemu.launching.arguments import device_of
 from xeemu.launching.memoised import Memoised
 from xeemu.launching.options import MOST_KEPT
 from xeemu.launching.preparation import Prepared, Watch
-from xeemu.launching.recompiling import Recompiled, Seldom
+from xeemu.launching.recompiling import Budget, Recompiled
 from xeemu.launching.threads import Threaded
 from xeemu.planning import straight_programs
 
@@ -151,17 +152,20 @@ def executable(prepared: Prepared) -> Executable:
     return Executable(prepared)
 
 
-def seldom(prepared: Prepared) -> Seldom[list[np.ndarray]]:
-    """A prepared launch, as `Executable.run`, for somebody who may never ask for it again."""
+def seldom(prepared: Prepared) -> Callable[[Sequence[Any]], list[np.ndarray]]:
+    """A prepared launch, as `Executable.run`, for somebody who may never ask for it again.
 
-    def all_effort(given: Sequence[Any]) -> list[np.ndarray]:
-        return executable(prepared).run(given)
+    It is compiled with little effort first, and the first call is mostly the compiler's.
+    """
+    budget, is_less = Budget(), prepared.once.compiler_options != prepared.compiler_options
+    calls = itertools.count()
 
-    def little_effort(given: Sequence[Any]) -> list[np.ndarray]:
-        return executable(prepared.once).run(given)
+    def run(given: Sequence[Any]) -> list[np.ndarray]:
+        if not is_less or budget.is_spent:
+            return executable(prepared).run(given)
+        return budget.spend(lambda: executable(prepared.once).run(given), is_run=next(calls) > 0)
 
-    is_less = prepared.once.compiler_options != prepared.compiler_options
-    return Seldom(little_effort if is_less else all_effort, all_effort)
+    return run
 
 
 def _whole(prepared: Prepared) -> Prepared | None:
@@ -218,7 +222,7 @@ class Watched:
         arguments += more
         asked = self._memoised.asked(decide)
         if asked.kept is not None:
-            return executable(self.prepared.unwatched).run(given) if self.outputs else [], asked.kept.value
+            return executable(self.prepared.unwatched).run(given) if self.outputs else [], asked.kept[0]
         # Counts pass 2^31; and it is a computation of its own, whatever else is traced.
         try:
             with jax.enable_x64(True), jax.core.eval_context():

@@ -39,7 +39,7 @@ from xeemu.launching.arguments import (
 from xeemu.launching.executables import Executable
 from xeemu.launching.options import MOST_KEPT, Options
 from xeemu.launching.preparation import Prepared, prepare, traced_program
-from xeemu.launching.ready import Ready
+from xeemu.launching.ready import Bound, Ready
 from xeemu.launching.request import Request
 from xeemu.launching.staged import Launched, Stages
 from xeemu.passes import pipeline
@@ -130,50 +130,32 @@ class _Call:
 
     def __init__(self, kernel: Kernel, nd_range: NDRange, asked: Request):
         self._kernel, self._nd_range, self._asked = kernel, nd_range, asked
-        self._ready: Ready[Executable] = Ready(kernel, asked.device)
+        self._ready: Ready[Executable | Prepared] = Ready(kernel, asked.device, Given.of, self._prepared)
 
     def __call__(self, *arguments: Any, **static: Any) -> Any:
-        bound = self._kernel.bind_static(static)
         # What is only traced, perhaps twice or for a branch that is not taken, must not take its arguments' memory.
         donating = self._asked.donate and not compiling.is_tracing()
-        signature = self._ready.signature(arguments, bound, donating)
-        known = self._ready.get(signature)
-        given, results_only = unwritten.filled(self._kernel, arguments)
-        if known is not None:
-            if donating:
-                _check_donated(known.prepared.program, given)
-            return _run(known, given)
-        # A launch over a mesh takes its axes as they are.
-        call = self._unknown if self._asked.mesh is not None else explicit_axes.without(self._unknown)
-        return call(given, results_only, bound, signature, donating)
+        ready, given, _ = self._ready.call(arguments, static, donating)
+        if isinstance(ready, Prepared):
+            return jax.tree.unflatten(ready.program.output_tree, self._results(ready, given))
+        if donating:
+            _check_donated(ready.prepared.program, given)
+        return _run(ready, given)
 
-    def _unknown(
-        self, given: Sequence[Any], results_only: unwritten.Names, bound: Any, signature: Any, donating: bool
-    ) -> Any:
-        """A call of which it is not known what it takes."""
-        call = Given.of(self._kernel, given)
-        given = call.arguments
-        prepared = self._prepared(call.kernel, given, bound, donating)
-        unwritten.check(prepared.program, (*results_only, *call.shapes))
-        kernel_warnings.of_launch(prepared.program)
-        if self._asked.seed is None and self._asked.mesh is None and not _is_traced(given):
-            if donating:
-                _check_donated(prepared.program, given)
-            executable = executables.executable(prepared)
-            self._ready.keep(signature if call.are_as_given else None, executable)
-            return _run(executable, given)
-        return jax.tree.unflatten(prepared.program.output_tree, self._results(prepared, given))
-
-    def _prepared(
-        self, taken: Kernel, given: Sequence[Any], bound: tuple[tuple[str, Any], ...], donate: bool
-    ) -> Prepared:
-        asked, traced = self._asked, _is_traced(given)
+    def _prepared(self, call: Given, bound: Bound, donating: bool) -> Executable | Prepared:
+        """What carries a call out, or the launch where no compiled function does."""
+        asked, given, traced = self._asked, call.arguments, _is_traced(call.arguments)
         platform = asked.mesh.devices.flat[0].platform if asked.mesh else platform_of(given)
         most = asked.max_iterations if traced or asked.max_iterations is not None else MAX_ITERATIONS
         options = Options(
-            asked.memory_bytes, asked.deterministic, donate and not traced, platform, asked.mesh, max_iterations=most
+            asked.memory_bytes, asked.deterministic, donating and not traced, platform, asked.mesh, max_iterations=most
         )
-        return prepare(taken, self._nd_range, asked.device, tuple(map(Description.of, given)), bound, options)
+        described = tuple(map(Description.of, given))
+        prepared = prepare(call.kernel, self._nd_range, asked.device, described, bound, options)
+        unwritten.check(prepared.program, call.shapes)
+        kernel_warnings.of_launch(prepared.program)
+        apart = asked.seed is not None or asked.mesh is not None or traced
+        return prepared if apart else executables.executable(prepared)
 
     def _results(self, prepared: Prepared, given: Sequence[Any]) -> Sequence[Any]:
         """Of a launch that no compiled function carries out: one in another order, on a mesh, or in a jit."""

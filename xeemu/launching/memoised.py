@@ -3,7 +3,7 @@
 import dataclasses
 import hashlib
 from collections.abc import Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -17,39 +17,25 @@ _DIGESTED_BYTES_PER_S = 1.5e9
 _MOST_OF_THE_TIME = 1 / 2
 
 
-class Kept(NamedTuple, Generic[_T]):
-    """A value that is known again, of whatever type."""
-
-    value: _T
-
-
-class _Last(NamedTuple, Generic[_T]):
-    """Arguments of which a value is kept, by their bytes or a digest of them, and the value; replaced as a whole."""
-
-    contents: Sequence[bytes]
-    kept: Kept[_T]
-
-
 class Memoised(Generic[_T]):
     """The last value of a function of arrays, known again by their contents where that is worth its time.
 
     The arrays have the same shapes and dtypes at each call, and several threads may call.
+
+    Attributes:
+      last: the arguments' bytes or a digest of them, and the value, in a tuple; replaced as a whole.
     """
 
     def __init__(self) -> None:
-        self._last: _Last[_T] | None = None
+        self.last: tuple[Sequence[bytes], tuple[_T]] | None = None
 
     def asked(self, given: Sequence[Any]) -> "Asked[_T]":
         """A call with arrays and scalars."""
-        last = self._last
-        if last is None:
+        if (last := self.last) is None:
             return Asked(self, given, None, None)
+        contents, kept = last
         buffers = _buffers(given)
-        kept = last.kept if all(map(_holds, last.contents, buffers)) else None
-        return Asked(self, given, buffers, kept)
-
-    def _keep(self, contents: Sequence[bytes], value: _T) -> None:
-        self._last = _Last(contents, Kept(value))
+        return Asked(self, given, buffers, kept if all(map(_holds, contents, buffers)) else None)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -60,13 +46,13 @@ class Asked(Generic[_T]):
       memory: who remembers the last value of the function.
       given: the arguments.
       buffers: their bytes, or a digest of them; None if nobody has looked at them yet.
-      kept: the value for arguments that hold the same bytes; None if there is none.
+      kept: the value, of whatever type, for arguments that hold the same bytes, in a tuple; None if there is none.
     """
 
     memory: Memoised[_T]
     given: Sequence[Any]
     buffers: "Sequence[_Buffer] | None"
-    kept: Kept[_T] | None
+    kept: tuple[_T] | None
 
     def keep(self, value: _T, spent_s: float) -> None:
         """Takes what the function has given, and keeps it if that is worth while.
@@ -77,7 +63,7 @@ class Asked(Generic[_T]):
         """
         size_bytes = sum(np.asarray(x).nbytes for x in self.given)
         if size_bytes / _DIGESTED_BYTES_PER_S <= _MOST_OF_THE_TIME * spent_s:
-            self.memory._keep([bytes(buffer) for buffer in self.buffers or _buffers(self.given)], value)
+            self.memory.last = [bytes(buffer) for buffer in self.buffers or _buffers(self.given)], (value,)
 
 
 _Buffer = bytes | memoryview

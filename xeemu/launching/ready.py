@@ -2,11 +2,10 @@
 
 import functools
 import weakref
-from collections.abc import Hashable, MutableMapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import jax
-import numpy as np
 
 from xeemu.devices.device import Device
 from xeemu.language.kernel import Kernel
@@ -21,24 +20,58 @@ Bound = tuple[tuple[str, Any], ...]
 """The static parameters of a kernel, by name."""
 
 
-class Ready(Generic[_T]):
-    """What a launch is ready with for calls, of which the first of each signature was checked for all.
+class Call(NamedTuple, Generic[_T]):
+    """A call of a launch that was found to be right.
 
-    Its values are kept, and in the end dropped, by others.
+    Attributes:
+      ready: what the launch is ready with for it.
+      arguments: one for each of its parameters, checked.
+      shapes: the names of those that were given as shapes, which nobody has written.
     """
 
-    def __init__(self, kernel: Kernel, device: Device):
+    ready: _T
+    arguments: Sequence[Any]
+    shapes: unwritten.Names
+
+
+class Ready(Generic[_T]):
+    """What a launch is ready with for calls, of which the first of each signature is checked for all.
+
+    Its values are kept, and in the end dropped, by others.
+
+    Args:
+      kernel, device: the launch.
+      check: checks the arguments of a call.
+      prepare: makes a call's value of its arguments, its static parameters, and what else decides on the value.
+      fills: true if arrays are made for arguments that are given as shapes.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        device: Device,
+        check: Callable[[Kernel, Sequence[Any]], Given],
+        prepare: Callable[[Given, Bound, Any], _T],
+        fills: bool = True,
+    ):
         self._kernel, self._device, self._reached = kernel, device, kernel.reached
+        self._check, self._prepare, self._fills = check, prepare, fills
         self._values: MutableMapping[Hashable, _T] = weakref.WeakValueDictionary()
 
-    def signature(self, given: Sequence[Any], bound: Bound, how: Hashable = None) -> Hashable:
-        """What tells a call from those that have to be checked anew; None of one that has to be checked itself.
+    def call(self, arguments: Sequence[Any], static: Mapping[str, Any], how: Hashable = None) -> Call[_T]:
+        """The call with these arguments and static parameters, and what else decides on its value."""
+        bound = self._kernel.bind_static(static)
+        signature = self._signature(arguments, bound, how)
+        if signature is not None and (value := self._values.get(signature)) is not None:
+            return Call(value, *(unwritten.filled(self._kernel, arguments) if self._fills else (arguments, ())))
+        given = self._check(self._kernel, arguments)
+        value = self._prepare(given, bound, how)
+        if signature is not None and given.are_as_given:
+            self._values[signature] = value
+        return Call(value, given.arguments, given.shapes)
 
-        Args:
-          given: its arguments.
-          bound: its static parameters.
-          how: what else decides on the value.
-        """
+    def _signature(self, given: Sequence[Any], bound: Bound, how: Hashable) -> Hashable:
+        """What tells a call from those that have to be checked anew; None of one that has to be checked itself."""
         # What the environment limits is checked each time.
         if self._device.in_environment() is not self._device:
             return None
@@ -51,14 +84,22 @@ class Ready(Generic[_T]):
         # Static values that are equal may differ in type or sign.
         return identities, platform_of(given), how, bound, repr(bound), self._kernel.bindings(bound)
 
-    def get(self, signature: Hashable) -> _T | None:
-        """The value for calls of a signature; None if there is none yet."""
-        return None if signature is None else self._values.get(signature)
 
-    def keep(self, signature: Hashable, value: _T) -> None:
-        """Takes the value for all calls of a signature; a call without one is forgotten."""
-        if signature is not None:
-            self._values[signature] = value
+def watched(what: str | None, kernel: Kernel, nd_range: NDRange, device: Device) -> Ready[Prepared]:
+    """The calls of a launch that somebody watches.
+
+    Args:
+      what: who does, by the name of the interface; None of somebody to whom shapes alone tell all.
+      kernel, nd_range, device: the launch.
+    """
+
+    def prepare(given: Given, bound: Bound, _how: Any) -> Prepared:
+        prepared = prepare_alone(given.kernel, nd_range, device, given.arguments, dict(bound))
+        unwritten.check(prepared.program, given.shapes)
+        return prepared
+
+    check = Given.of_shapes if what is None else functools.partial(Given.outside_jit, what)
+    return Ready(kernel, device, check, prepare, fills=what is not None)
 
 
 def _identity(x: Any) -> Hashable:
@@ -85,54 +126,3 @@ def _identity(x: Any) -> Hashable:
 def _is_shaped(kind: type) -> bool:
     """True if a class is one of arrays, of shapes, or of tracers; cached, for each launch asks it of each argument."""
     return issubclass(kind, (*SHAPED, jax.core.Tracer))
-
-
-class Watched(NamedTuple):
-    """A call of a launch that somebody watches.
-
-    Attributes:
-      prepared: the launch.
-      arguments: one for each of its parameters, checked.
-      shapes: the names of those that were given as shapes, which nobody has written.
-    """
-
-    prepared: Prepared
-    arguments: Sequence[Any]
-    shapes: unwritten.Names
-
-    @property
-    def masks(self) -> dict[str, np.ndarray]:
-        """For each array that nobody has written a bool of each of its bytes."""
-        return unwritten.masks(self.arguments, self.shapes, self.prepared.program.kernel.parameters)
-
-
-class WatchedCalls:
-    """The calls of a launch that somebody watches, which is prepared once for those of one signature.
-
-    Args:
-      what: who watches it, by the name of the interface; None of somebody to whom shapes alone tell all.
-      kernel, nd_range, device: the launch.
-    """
-
-    def __init__(self, what: str | None, kernel: Kernel, nd_range: NDRange, device: Device):
-        self._what, self._kernel, self._nd_range, self._device = what, kernel, nd_range, device
-        self._ready: Ready[Prepared] = Ready(kernel, device)
-
-    def of(self, arguments: Sequence[Any], static: dict[str, Any]) -> Watched:
-        """The call with these arguments and static parameters."""
-        bound = self._kernel.bind_static(static)
-        signature = self._ready.signature(arguments, bound)
-        prepared = self._ready.get(signature)
-        if prepared is not None:
-            filled = (arguments, ()) if self._what is None else unwritten.filled(self._kernel, arguments)
-            return Watched(prepared, *filled)
-        given = self._checked(arguments)
-        prepared = prepare_alone(given.kernel, self._nd_range, self._device, given.arguments, static)
-        unwritten.check(prepared.program, given.shapes)
-        self._ready.keep(signature if given.are_as_given else None, prepared)
-        return Watched(prepared, given.arguments, given.shapes)
-
-    def _checked(self, arguments: Sequence[Any]) -> Given:
-        if self._what is None:
-            return Given.of_shapes(self._kernel, arguments)
-        return Given.outside_jit(self._what, self._kernel, arguments)

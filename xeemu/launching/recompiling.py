@@ -8,7 +8,7 @@ then: with all effort a product and a sum are rounded once (see `exactness`).
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import jax
 
@@ -30,41 +30,16 @@ class Budget:
         """True if the runs have taken longer than the compiler."""
         return self._compiled_s is not None and self._run_s > self._compiled_s
 
-    def compile(self, compiled: Callable[[], _T]) -> _T:
-        """What a function gives of which the first call is the compiler's time."""
+    def spend(self, call: Callable[[], _T], is_run: bool) -> _T:
+        """What a run gives, or what else is called, of which the first call is the compiler's time."""
         begun = time.process_time()
-        result = compiled()
-        self._compiled_s = self._compiled_s or time.process_time() - begun
+        result = call()
+        spent_s = time.process_time() - begun
+        if is_run:
+            self._run_s += spent_s
+        else:
+            self._compiled_s = self._compiled_s or spent_s
         return result
-
-    def run(self, ran: Callable[[], _T]) -> _T:
-        """What a run gives."""
-        begun = time.process_time()
-        result = ran()
-        self._run_s += time.process_time() - begun
-        return result
-
-
-class Seldom(Generic[_T]):
-    """A function of a launch's arguments for somebody who may never ask for it again.
-
-    Args:
-      little: the function, compiled with little effort, of which the first call is mostly the compiler's.
-      whole: the function, compiled with all effort.
-    """
-
-    def __init__(self, little: Callable[[Sequence[Any]], _T], whole: Callable[[Sequence[Any]], _T]):
-        self._little, self._whole = little, whole
-        self._budget = Budget()
-        self._is_compiled = False
-
-    def run(self, given: Sequence[Any]) -> _T:
-        """What the function gives."""
-        if self._budget.is_spent:
-            return self._whole(given)
-        spend = self._budget.run if self._is_compiled else self._budget.compile
-        self._is_compiled = True
-        return spend(lambda: self._little(given))
 
 
 class Recompiled:
@@ -97,11 +72,11 @@ class Recompiled:
         if self._short and self._budget.is_spent:
             self._short = False
             self._measured = self._compiled()
-        return self._budget.compile(lambda: self._measured.working_bytes(given, results_bytes))
+        return self._budget.spend(lambda: self._measured.working_bytes(given, results_bytes), is_run=False)
 
     def __call__(self, *given: Any) -> Any:
         """What the function gives, computed."""
-        return self._budget.run(lambda: jax.block_until_ready(self.function(*given)))
+        return self._budget.spend(lambda: jax.block_until_ready(self.function(*given)), is_run=True)
 
     def _compiled(self) -> Measured:
         options = {**self._options, **compiling.effort(little=self._short)}

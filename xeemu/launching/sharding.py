@@ -26,10 +26,10 @@ from xeemu.language import collectives
 from xeemu.language.linearity import Allocation
 from xeemu.language.source import kernel_error
 from xeemu.launching import capacity, iteration_limits, merging, row_ownership
+from xeemu.launching.chunk_loops import Share
 from xeemu.launching.chunking import Cut
 from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared
-from xeemu.launching.chunk_loops import Share
 
 Combination = Literal["slice"] | merging.Combination
 
