@@ -259,7 +259,7 @@ def shared_calls(mesh):
     shared = [jax.device_put(a, jax.NamedSharding(mesh, jax.P("groups"))) for a in (X, index, zeros(N))]
     launch, expected = xe.launch(scatter, nd_range), np.asarray(xe.launch(scatter, nd_range)(X, index, zeros(N)))
     given = [
-        *(launch(*shared), launch(*shared), launch(X, *shared[1:])),
+        *(launch(X, index, zeros(N)), launch(*shared), launch(*shared), launch(X, *shared[1:])),
         *(jax.jit(launch)(*shared), jax.jit(launch)(X, *shared[1:])),
         *(call(scatter, nd_range)(*shared)[0] for call in (xe.check, xe.check, xe.profile)),
     ]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from xeemu.ir import ops
 from xeemu.knowledge import analysis
-from xeemu.knowledge.analysis import Facts, Known
+from xeemu.knowledge.analysis import Known
 from xeemu.language.program import Program
 from xeemu.launching import working_set
 from xeemu.launching.options import Options
@@ -98,11 +98,6 @@ class Cut:
         return math.gcd(self.first, self.groups - left if self.first and left else self.chunk)
 
     @property
-    def whole(self) -> "Cut":
-        """The same as a single chunk but for the groups at the ends."""
-        return dataclasses.replace(self, chunk=self.regular)
-
-    @property
     def least(self) -> bool:
         """True if groups and iterations are emulated one by one."""
         return self.chunk == 1 and self.iterations == 1
@@ -176,7 +171,9 @@ def _parted(analysed: Analysed, options: Options, cut: Cut) -> Cut:
         return dataclasses.replace(cut, chunk=size * row, inner=inner)
     but_last = count(rows_of(0, rows - 1))
     if but_last and rows > 2 and not _is_ordered(analysed) and count(rows_of(1, rows - 1)) < but_last:
-        cut = _enlarged(cut, program, rows_of(1, rows - 1), options)
+        # As many groups in a chunk as the working set allows by what is known of most groups.
+        most = options.chunk_bytes // max(working_set.group_bytes(rows_of(1, rows - 1), cut.iterations), 1)
+        cut = dataclasses.replace(cut, chunk=max(cut.chunk, min(most, _most_indexed(program))))
         size, ends = _between(rows, min(cut.chunk // row, rows - 2))
         inner = Inner(analysed.part(range(ends, rows - ends)), ends * row, (rows - 2 * ends) * row)
         return dataclasses.replace(cut, chunk=size * row, inner=inner)
@@ -184,12 +181,6 @@ def _parted(analysed: Analysed, options: Options, cut: Cut) -> Cut:
         return cut
     chunk = _block((rows - 1, *others), cut.chunk)
     return dataclasses.replace(cut, chunk=chunk, inner=Inner(analysed.part(range(rows - 1)), 0, (rows - 1) * row))
-
-
-def _enlarged(cut: Cut, program: Program, facts: Facts, options: Options) -> Cut:
-    """A cut with as many groups in a chunk as the working set allows by what is known of most groups."""
-    most = options.chunk_bytes // max(working_set.group_bytes(facts, cut.iterations), 1)
-    return dataclasses.replace(cut, chunk=max(cut.chunk, min(most, _most_indexed(program))))
 
 
 def _shared(program: Program, cut: Cut, row: int, shards: int) -> int:

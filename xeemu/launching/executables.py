@@ -181,7 +181,7 @@ def _whole(prepared: Prepared) -> Prepared | None:
     if cut.inner is not None:
         task = cut.inner.task
     fused = straight_programs.is_straight(task.facts)
-    return dataclasses.replace(prepared, chosen=cut.whole) if fused else None
+    return dataclasses.replace(prepared, chosen=dataclasses.replace(cut, chunk=cut.regular)) if fused else None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from xeemu.errors import KernelWarning
 from xeemu.ir import naming, ops
-from xeemu.ir.program import Constant, Op
+from xeemu.ir.program import Constant
 from xeemu.language import separation, source
 from xeemu.language.collectives import GROUP
 from xeemu.language.dialect import PYTHON
@@ -49,42 +49,31 @@ def _barriers(program: Program) -> Iterator[tuple[Site, str]]:
     for op in program.body.walk():
         barrier = op.name == ops.BARRIER and op.attributes["level"] == GROUP
         if barrier and len(op.operands) == int(op.attributes["masked"]):
+            names = ", ".join(memory.name for memory in program.allocations if memory.space == "local") or "x"
             yield (
                 source.of_op(op),
                 f"kernel {program.kernel.name} has a barrier of no memories, which orders no accesses; give it those "
-                f"that it orders, and take what it gives: {_names(program)}",
+                f"that it orders, and take what it gives: {names} = wg.barrier({names})",
             )
 
 
 def _beyond(program: Program) -> Iterator[tuple[Site, str]]:
     """Constant indices that are out of bounds, of what is always executed."""
-    for op, memory in _accesses(program):
+    names = naming.memories(program.body, dict(zip(program.body.inputs, program.kernel.parameters, strict=True)))
+    for op in program.body.ops:
+        if op.name not in ops.ACCESSES or op.attributes["access"].masked:
+            continue  # a mask may leave it out, as loops and branches may what is in them
+        memory = names[op.operands[0]]
         for d, (index, size) in enumerate(zip(ops.indices(op), ops.seen_shape(op), strict=True)):
             if size and isinstance(index, Constant) and not index.ndim and not 0 <= int(index.array) < size:
+                access = "an atomic operation" if op.name == ops.ATOMIC else f"a {ops.operation(op)}"
                 effect = "gives the poison value" if not ops.changes(op) else "does nothing"
                 yield (
                     source.of_op(op),
                     f"kernel {program.kernel.name} has the index {int(index.array)} of {memory} in dimension {d}, "
-                    f"where 0 to {size - 1} are valid: such {_access(op)} {effect}. A negative index does not count "
+                    f"where 0 to {size - 1} are valid: such {access} {effect}. A negative index does not count "
                     f"from the end; the last is {size - 1}",
                 )
-
-
-def _accesses(program: Program) -> Iterator[tuple[Op, str]]:
-    """The accesses without a mask, outside loops and branches, each with the name of its memory."""
-    names = naming.memories(program.body, dict(zip(program.body.inputs, program.kernel.parameters, strict=True)))
-    for op in program.body.ops:
-        if op.name in ops.ACCESSES and not op.attributes["access"].masked:
-            yield op, names[op.operands[0]]
-
-
-def _access(op: Op) -> str:
-    return "an atomic operation" if op.name == ops.ATOMIC else f"a {ops.operation(op)}"
-
-
-def _names(program: Program) -> str:
-    names = ", ".join(memory.name for memory in program.allocations if memory.space == "local") or "x"
-    return f"{names} = wg.barrier({names})"
 
 
 @functools.lru_cache(maxsize=1024)

@@ -105,24 +105,17 @@ def launch(
     """
     nd_range = own_range(kernel, nd_range)
     modelled = checked_device(kernel, nd_range, device)
-    options = request.checked_options(memory_bytes, deterministic, donate, mesh, schedule, max_iterations)
-    asked = Request(modelled, request.limits(modelled), **options)
+    asked = request.checked(modelled, memory_bytes, deterministic, donate, mesh, schedule, max_iterations)
     if calling.is_bound(kernel):
         call = calling.function(kernel, nd_range, lambda k, r: _launched(k, r, asked), calling.whole, fill=True)
-        return _staged(kernel, nd_range, asked, call)
+        return staged("launch", kernel, nd_range, modelled, call, **asked.options)
     return _launched(kernel, nd_range, asked)
-
-
-def _staged(kernel: Kernel, nd_range: NDRange, asked: Request, call: Callable[..., Any]) -> Launched[Any]:
-    """A launch that tells what it was asked for."""
-    stages = Stages(_trace_of(kernel, nd_range, asked.device), call)
-    return Launched("launch", kernel, nd_range, asked.device, call, asked.options, stages)
 
 
 @functools.lru_cache(maxsize=MOST_KEPT)
 def _launched(kernel: Kernel, nd_range: NDRange, asked: Request) -> Launched[Any]:
     """A checked launch as a function; equal ones are the same, so that it remembers what it is called with."""
-    return _staged(kernel, nd_range, asked, _Call(kernel, nd_range, asked))
+    return staged("launch", kernel, nd_range, asked.device, _Call(kernel, nd_range, asked), **asked.options)
 
 
 class _Call:
@@ -154,15 +147,15 @@ class _Call:
         prepared = prepare(call.kernel, self._nd_range, asked.device, described, bound, options)
         unwritten.check(prepared.program, call.shapes)
         kernel_warnings.of_launch(prepared.program)
-        apart = asked.seed is not None or asked.mesh is not None or traced
+        apart = asked.schedule is not None or asked.mesh is not None or traced
         return prepared if apart else executables.executable(prepared)
 
     def _results(self, prepared: Prepared, given: Sequence[Any]) -> Sequence[Any]:
         """Of a launch that no compiled function carries out: one in another order, on a mesh, or in a jit."""
         asked, traced, name = self._asked, _is_traced(given), self._kernel.name
-        if asked.seed is not None:
+        if asked.schedule is not None:
             with jax.core.eval_context():
-                return interleaving.launched(prepared.program, given, asked.seed, traced, asked.max_iterations)
+                return interleaving.launched(prepared.program, given, asked.schedule, traced, asked.max_iterations)
         if asked.mesh is not None:
             shared = sharding.of_launch(prepared)
             emit = _without_derivative(name, lambda *given: shared.run(given, True))
@@ -264,7 +257,7 @@ def _trace_of(kernel: Kernel, nd_range: NDRange, device: Device, after: str | No
 def staged(
     what: str, kernel: Kernel, nd_range: NDRange, device: Device, call: Callable[..., T], **options: Any
 ) -> Launched[T]:
-    """A function of a kernel's arrays that tells something else of a launch, which can be traced and lowered, too.
+    """A function of a kernel's arrays that tells something of a launch, which can be traced and lowered, too.
 
     Args:
       what: the function of the interface that gives it.
@@ -276,5 +269,7 @@ def staged(
     def launched(*arguments: Any, **static: Any) -> Any:
         return launch(kernel, nd_range, device=device)(*arguments, **static)
 
-    stages = Stages(_trace_of(kernel, nd_range, device), launched)
-    return Launched(what, kernel, nd_range, device, explicit_axes.without(call), options, stages)
+    if options.get("mesh") is None:  # else it takes its axes as they are
+        call = explicit_axes.without(call)
+    stages = Stages(_trace_of(kernel, nd_range, device), call if what == "launch" else launched)
+    return Launched(what, kernel, nd_range, device, call, options, stages)

@@ -23,6 +23,7 @@ from xeemu.knowledge.termination import IterationLimits
 from xeemu.language import geometry, program
 from xeemu.language.geometry import Geometry
 from xeemu.language.kernel import Kernel
+from xeemu.language.linearity import Allocation
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
 from xeemu.launching import capacity, chunking, cores, full_overwrite, iteration_limits, working_set
@@ -234,10 +235,15 @@ class Prepared:
         return [m.reshape(shapes.get(k, m.shape)) for k, m in zip(written, memories, strict=True)]
 
     @functools.cached_property
+    def returned(self) -> Mapping[int, Allocation]:
+        """The memories that the kernel returns, by the numbers of their arguments."""
+        memories = {k: self.program.arguments[k] for k in self.program.outputs}
+        return {k: memory for k, memory in memories.items() if memory is not None}
+
+    @functools.cached_property
     def results_bytes(self) -> int:
         """The size of the arrays that the kernel returns."""
-        memories = (self.program.arguments[k] for k in set(self.program.outputs))
-        return sum(memory.nbytes for memory in memories if memory is not None)
+        return sum(memory.nbytes for memory in self.returned.values())
 
     @functools.cached_property
     def working_bytes(self) -> int:

@@ -23,7 +23,7 @@ class Request:
       limits: the device as the environment limits it, if it does: a launch under other limits is another function, for
         JAX remembers what it has traced of one.
       memory_bytes, deterministic, donate, mesh, max_iterations: as given.
-      seed: of the order in which work-items run, or None for lockstep.
+      schedule: the seed of the order in which work-items run, or None for lockstep.
     """
 
     device: Device
@@ -32,27 +32,20 @@ class Request:
     deterministic: bool
     donate: bool
     mesh: jax.sharding.Mesh | None
-    seed: turns.Seed | None
+    schedule: turns.Seed | None
     max_iterations: int | None
 
     @property
     def options(self) -> Mapping[str, Any]:
         """By the names of the arguments of `xe.launch`."""
-        names = ("memory_bytes", "deterministic", "donate", "mesh")
-        bounds = {"schedule": self.seed, "max_iterations": self.max_iterations}
-        return {**{name: getattr(self, name) for name in names}, **bounds}
+        names = ("memory_bytes", "deterministic", "donate", "mesh", "schedule", "max_iterations")
+        return {name: getattr(self, name) for name in names}
 
 
-def limits(device: Device) -> Device | None:
-    """A device as the environment limits it; None if it does not."""
-    limited = device.in_environment()
-    return None if limited is device else limited
-
-
-def checked_options(
-    memory_bytes: Any, deterministic: Any, donate: Any, mesh: Any, schedule: Any, max_iterations: Any
-) -> dict[str, Any]:
-    """What a launch was asked for but for its device, by the names of `Request`.
+def checked(
+    device: Device, memory_bytes: Any, deterministic: Any, donate: Any, mesh: Any, schedule: Any, max_iterations: Any
+) -> Request:
+    """What a launch for a device was asked for.
 
     Raises:
       KernelArgumentError: one of them is none, or two of them cannot be together.
@@ -61,18 +54,21 @@ def checked_options(
         raise KernelArgumentError(
             f"mesh is {mesh!r}; give a jax.sharding.Mesh, as by jax.make_mesh((len(jax.devices()),), ('groups',))"
         )
-    options = {
-        "memory_bytes": None if memory_bytes is None else _bytes(memory_bytes),
-        "deterministic": _flag("deterministic", deterministic),
-        "donate": _flag("donate", donate),
-        "mesh": mesh,
-        "seed": None if schedule is None else turns.seed(schedule),
-        "max_iterations": checked_iterations(max_iterations),
-    }
-    if options["seed"] is not None and (mesh is not None or options["deterministic"]):
-        other = "deterministic=True" if options["deterministic"] else "a mesh"
+    limited = device.in_environment()
+    asked = Request(
+        device,
+        None if limited is device else limited,
+        None if memory_bytes is None else _bytes(memory_bytes),
+        _flag("deterministic", deterministic),
+        _flag("donate", donate),
+        mesh,
+        None if schedule is None else turns.seed(schedule),
+        checked_iterations(max_iterations),
+    )
+    if asked.schedule is not None and (mesh is not None or asked.deterministic):
+        other = "deterministic=True" if asked.deterministic else "a mesh"
         raise KernelArgumentError(f"a launch with a schedule runs in an order of its own; leave out {other}")
-    return options
+    return asked
 
 
 def _bytes(value: Any) -> int:

@@ -27,7 +27,6 @@ from xeemu.language.linearity import Allocation
 from xeemu.language.source import kernel_error
 from xeemu.launching import capacity, iteration_limits, merging, row_ownership
 from xeemu.launching.chunk_loops import Share
-from xeemu.launching.chunking import Cut
 from xeemu.launching.options import MOST_WATCHED
 from xeemu.launching.preparation import Prepared
 
@@ -44,12 +43,14 @@ class Merge:
     """How the copies of a memory become one.
 
     Attributes:
+      memory: the memory.
       combination: `"slice"`: each device has written its own part, as large as the others' along the first axis;
         `"stores"`: elements that have changed; or the atomic operation that has updated it.
       proved: of stores, true if no two devices can have stored to one element.
       own: of slices, true if a device needs none but its own.
     """
 
+    memory: Allocation
     combination: Combination
     proved: bool = True
     own: bool = False
@@ -68,8 +69,7 @@ def of_launch(prepared: Prepared) -> "Sharded":
     operations = [o for o in tree.root.operations() if o.node.boxes and o.place.memory.space == "global"]
     merges = []
     for number in program.outputs:
-        memory = program.arguments[number]
-        assert memory is not None
+        memory = prepared.returned[number]
         used = [o for o in operations if o.place.memory is memory]
         merges.append(_merge(memory, used, tree, prepared, mesh))
     return Sharded(prepared, mesh, tuple(merges))
@@ -82,12 +82,12 @@ def _merge(memory: Allocation, used: Sequence[Operation], tree: AccessTree, prep
         proved = merging.keep_apart(used, tree)
         sliced = proved and _is_sliced(memory, stores, tree, prepared, mesh)
         own = sliced and len(stores) == len(used) and not tree.geometry.ragged and not any(map(_is_partial, stores))
-        return Merge("slice" if sliced else "stores", proved, own)
+        return Merge(memory, "slice" if sliced else "stores", proved, own)
     for operation in used:
         _check_update(memory, operation, next(o for o in updates if o.name != "store"))
     combination = merging.only_update(used)
     assert combination is not None
-    return Merge(combination)
+    return Merge(memory, combination)
 
 
 def _is_partial(store: Operation) -> bool:
@@ -130,16 +130,12 @@ def _is_sliced(
 ) -> bool:
     """True if each device is known to store to its own part of a memory, of parts of one size."""
     rows, shards = tree.geometry.group_range[0], mesh.size
-    even = not _left(prepared.cut) and len(set(np.diff(prepared.cut.shares(shards)))) == 1
-    if not even or rows % shards:
+    # Groups at the ends that are emulated for themselves are a chunk each.
+    left = 0 if prepared.cut.first else prepared.cut.rest
+    if left or rows % shards or len(set(np.diff(prepared.cut.shares(shards)))) > 1:
         return False
     own = row_ownership.places_of_row(memory, stores, tree)
     return own is not None and own * rows == memory.shape[0]
-
-
-def _left(cut: Cut) -> int:
-    """The groups that are no part of a chunk."""
-    return 0 if cut.first else cut.rest
 
 
 # --- The launch ---
@@ -189,9 +185,9 @@ class Sharded:
         results, clashes, given_up = self.compiled(*placed)
         if self.prepared.limits.any:
             iteration_limits.check(self.prepared.limits, int(given_up))
-        for number, merge, clash in zip(self.prepared.program.outputs, self.merges, clashes, strict=True):
+        for merge, clash in zip(self.merges, clashes, strict=True):
             if not merge.proved:
-                self._check_clash(number, int(clash))
+                _check_clash(merge.memory, int(clash))
         return results
 
     @functools.cached_property
@@ -231,8 +227,7 @@ class Sharded:
         origins: dict[int, Origin] = {}
         for k, merge in zip(self.prepared.program.outputs, self.merges, strict=True):
             if merge.own:
-                parts[k] = self._part(arguments[k], number)
-                origins[k] = self._origin(arguments[k], number)
+                parts[k], origins[k] = self._part(arguments[k], number), self._origin(arguments[k], number)
         cut = self.prepared.cut
         share = Share(number, cut.bounds(cut.shares(self.mesh.size)), origins)
         results = self.prepared.bounded(parts, share)
@@ -291,25 +286,23 @@ class Sharded:
         return of_bits(merged, before), clash
 
     def _check_proved(self) -> None:
-        for number, merge in zip(self.prepared.program.outputs, self.merges, strict=True):
-            if not merge.proved:
-                memory = self.prepared.program.arguments[number]
-                assert memory is not None
-                raise kernel_error(
-                    f"inside a jit, a launch over several devices must be known to keep their stores apart, but where "
-                    f"{memory.name} is stored to depends on data; call it outside, or leave out mesh=",
-                    memory.site,
-                )
-
-    def _check_clash(self, number: int, element: int) -> None:
-        memory = self.prepared.program.arguments[number]
-        if element >= 0 and memory is not None:
-            index = ", ".join(str(int(n)) for n in np.unravel_index(element, memory.shape))
+        for memory in (merge.memory for merge in self.merges if not merge.proved):
             raise kernel_error(
-                f"two devices have stored different values to {memory.name}[{index}], so that the result depends on "
-                "their order: a data race between work-groups; xe.check tells between which lines",
+                f"inside a jit, a launch over several devices must be known to keep their stores apart, but where "
+                f"{memory.name} is stored to depends on data; call it outside, or leave out mesh=",
                 memory.site,
             )
+
+
+def _check_clash(memory: Allocation, element: int) -> None:
+    """Refuses that devices have stored different values to an element of a memory; -1 is none."""
+    if element >= 0:
+        index = ", ".join(str(int(n)) for n in np.unravel_index(element, memory.shape))
+        raise kernel_error(
+            f"two devices have stored different values to {memory.name}[{index}], so that the result depends on "
+            "their order: a data race between work-groups; xe.check tells between which lines",
+            memory.site,
+        )
 
 
 def _absent_bytes(given: Sequence[Any], mesh: Mesh) -> int:

@@ -136,8 +136,7 @@ def _assemblies(prepared: Prepared) -> _Assemblies | None:
             if assembly is None:
                 return None
             each[memory] = assembly
-    returned = [program.arguments[k] for k in program.outputs]
-    return _Assemblies(each) if all(memory in each for memory in returned) else None
+    return _Assemblies(each) if all(memory in each for memory in prepared.returned.values()) else None
 
 
 def _assembly(memory: Allocation, used: Sequence[Operation], tree: AccessTree) -> _Assembly | None:
@@ -191,8 +190,7 @@ def _pieces(prepared: Prepared, assemblies: _Assemblies, count: int, worth: floa
 
 
 def _combination(prepared: Prepared, number: int, assemblies: _Assemblies, rows: Sequence[int]) -> Combination:
-    memory = prepared.program.arguments[number]
-    assert memory is not None
+    memory = prepared.returned[number]
     assembly = assemblies.each[memory]
     if not isinstance(assembly, int):
         return assembly

@@ -175,9 +175,7 @@ class Threaded:
         return (self._parts[number].size, *memory.shape[1:]), memory.dtype
 
     def _memory(self, number: int) -> Allocation:
-        memory = self.shared.prepared.program.arguments[number]
-        assert memory is not None
-        return memory
+        return self.shared.prepared.returned[number]
 
 
 def _aligned(memory: Allocation) -> np.ndarray:

@@ -42,7 +42,9 @@ def filled(kernel: Kernel, arguments: Sequence[Any]) -> tuple[Sequence[Any], Nam
         _check(kernel, names, kernel.interface.written)
     traced = any(isinstance(x, jax.core.Tracer) for x in arguments)
     if not traced:
-        _check_size(list(shaped.values()))
+        size_bytes = sum(math.prod(shape.shape) * shape.dtype.itemsize for shape in shaped.values())
+        host = jax.local_devices(backend="cpu")[0]
+        capacity.check(capacity.Need(size_bytes, 0, 0), host, "Launch a part of the work at a time")
     made = {k: _array(shape, traced) for k, shape in shaped.items()}
     return [made.get(k, x) for k, x in enumerate(arguments)], names
 
@@ -64,13 +66,6 @@ def _check(kernel: Kernel, names: Names, written: Sequence[str | None]) -> None:
                 f"argument {name} of kernel {kernel.name} is a jax.ShapeDtypeStruct, but the kernel writes nothing to "
                 "it; a shape will do for a result alone: give an array"
             )
-
-
-def _check_size(shapes: Sequence[jax.ShapeDtypeStruct]) -> None:
-    """Checks that arrays of NumPy of some shapes fit this machine."""
-    size_bytes = sum(math.prod(shape.shape) * shape.dtype.itemsize for shape in shapes)
-    host = jax.local_devices(backend="cpu")[0]
-    capacity.check(capacity.Need(size_bytes, 0, 0), host, "Launch a part of the work at a time")
 
 
 def masks(arguments: Sequence[Any], names: Names, parameters: Sequence[str]) -> dict[str, np.ndarray]:
