@@ -1,8 +1,9 @@
-"""Modules of a room do not import one another in a circle, what decides imports no JAX, what emits decides nothing."""
+"""Rooms: no circles of imports, decisions made without JAX, emission without decisions, short files and functions."""
 
 import ast
 import pathlib
 import re
+import statistics
 
 import pages
 import pytest
@@ -70,6 +71,13 @@ def test_what_emits_makes_no_plan(path):
     called = [node.func for node in nodes if isinstance(node, ast.Call)]
     used = [ast.unparse(f) for f in called if isinstance(f, ast.Attribute) and ast.unparse(f.value) in modules]
     assert not [name for name in (*used, *(name for _, name in names)) if name.rpartition(".")[2].startswith("of_")]
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)
+def test_functions_are_short(room):
+    trees = [ast.parse(path.read_text()) for path in room.rglob("*.py")]
+    every = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    assert statistics.median(node.end_lineno - node.lineno + 1 for node in every) <= 8
 
 
 def test_files_are_short():

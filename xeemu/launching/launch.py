@@ -51,7 +51,7 @@ T = TypeVar("T")
 
 
 @public.function
-def launch(
+def launch(  # noqa: PLR0913 - its options are the contract with users
     kernel: Kernel,
     nd_range: NDRange | None = None,
     *,
