@@ -1,5 +1,6 @@
 """Body plans: what of a program is decided before anything of it is emitted, which is all."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
@@ -11,11 +12,13 @@ from xeemu.ir import control, ops
 from xeemu.kernels import EXAMPLES
 from xeemu.planning import body_plans, plan_notes, storage
 from xeemu.planning.access_plans import Scatter, Store
-from xeemu.planning.body_plans import ChoicePlan, CountedLoopPlan, Observation
+from xeemu.planning.body_plans import ChoicePlan, CountedLoopPlan, Observation, WhileLoopPlan
+from xeemu.planning.carries import Array, Contents
 from xeemu.planning.chunk import Chunk
 from xeemu.planning.loop_plans import Batched
 from xeemu.planning.memory_plans import Deferred, LoadOfBlock
 from xeemu.planning.operation_plans import Movement
+from xeemu.planning.subgroup_layouts import AsHeld, Split
 from xeemu.planning.while_plans import TopTested
 from xeemu.planning.windows import Window
 
@@ -158,3 +161,26 @@ def test_a_slice_of_what_a_mask_leaves_in_is_planned():
     plan = planned(prepared(example.kernel, example.nd_range(size), arguments, example.static), arguments)
     slices = [p for n, p in plan.operations.items() if plan.facts.body.ops[n].name == "slice"]
     assert Movement(takes_chosen=True) in slices
+
+
+@xe.kernel(sub_group_size=8)
+def carrying(wg, x, out):
+    """A loop that carries a number that groups differ in, what sub-groups have alike, an array, and a memory."""
+
+    def step(k, state):
+        count, shared, own, out = state
+        return count + 3, wg.sub_group.broadcast(own, 1), own * 2, out.at[wg.global_id() + k * 64].set(shared * own)
+
+    start = wg.group_id() * 2, jnp.ones(16, jnp.float32), x[wg.global_id()], out
+    count, shared, own, out = lax.fori_loop(0, x[0].astype(jnp.int32), step, start)
+    return out.at[wg.global_id()].set(own + shared + count.astype(jnp.float32))
+
+
+def test_what_a_loop_carries_is_planned():
+    arguments = np.ones(64, np.float32), np.zeros(64, np.float32)
+    plan = planned(prepared(carrying, xe.NDRange(64, 16), arguments, {}, device="hd530"), arguments)
+    (loop,) = (each for each in plan.operations.values() if isinstance(each, WhileLoopPlan))
+    taken, own = Split((2, 8), None, alike=True), Array(None, None, repeated=False)
+    assert loop.first[-3:] == (Array(taken, None, repeated=True), own, Contents())
+    assert loop.body.carries[-3:] == (Array(AsHeld(), None, repeated=False), own, Contents())
+    assert [carry.further for carry in (*loop.first[:2], *loop.body.carries[:2])] == [0, 0, 1, 0]

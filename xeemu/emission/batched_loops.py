@@ -22,7 +22,7 @@ from xeemu.ir import ops
 from xeemu.knowledge import induction
 from xeemu.language import collectives
 from xeemu.planning.independent_loops import Placed
-from xeemu.planning.loop_plans import Batched, Version
+from xeemu.planning.loop_plans import Batched, Block, Version
 from xeemu.planning.reduction_loops import Reduced
 from xeemu.planning.scatter_loops import Scattered
 
@@ -80,7 +80,7 @@ class _Batch:
             if isinstance(update, Placed):
                 after[k] = self._written(carries[k], places[update.number], update.number, found[k])
             elif isinstance(update, Scattered):
-                before = as_memory(loop.carried.items[k]).holding(carries[k])
+                before = as_memory(loop.slots[k].like).holding(carries[k])
                 after[k] = access.carried_out(before, found[k], update.joined)
         reduced = self._reduced(carries)
         if iterations < self.version.iterations:
@@ -97,15 +97,16 @@ class _Batch:
         before = [_neutral(p, reduced[k]) if k in reduced else p for k, p in enumerate(carries)]
 
         def find(number: jax.Array, loaded: dict[int, Groupwise]) -> dict[int, Any]:
-            return self._left(loop.outputs(induction.advanced(plan.growth, before, number), block.iteration, loaded))
+            inputs = induction.advanced(plan.growth, before, number)
+            return self._left(loop.outputs(inputs, block.iteration, loaded), block)
 
         found: dict[int, Any] = jax.vmap(find)(jnp.arange(iterations, dtype=np.int32), loaded)
         return found
 
-    def _left(self, outputs: list[Item]) -> dict[int, Any]:
+    def _left(self, outputs: list[Item], block: Block) -> dict[int, Any]:
         """What an iteration leaves in what it updates."""
         found: dict[int, Any] = {}
-        packed = self.loop.packed(outputs)
+        packed = self.loop.packed(outputs, block.iteration)
         for k, update in self.plan.updated.items():
             match update:
                 case Reduced():

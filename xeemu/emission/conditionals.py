@@ -32,11 +32,16 @@ def results(emitter: Emitter, applied: Applied, plan: ChoicePlan) -> list[Item]:
     """
     context = emitter.context
     operands, chosen = applied.operands[:-1], as_value(applied.operands[-1])
-    slots = _slots(applied, operands)
+    places = applied.facts.places[applied.number]
+    likes = [
+        operands[place[0]] if place else Emitted(known, v.shape, v.dtype, layout)
+        for place, known, v, layout in zip(places, applied.known, applied.op.results, applied.layouts, strict=True)
+    ]
+    slots = packing.slots(likes, applied.known, applied.layouts)
 
     def branch(k: int, running: jax.Array | None, given: list[Item]) -> list[Any]:
         outputs = emitter.body(plan.branches[k], control.given(applied.op, given, k), running)
-        return packing.packed(outputs, slots, context.chunk)
+        return packing.packed(outputs, plan.branches[k].carries, context.chunk)
 
     def which() -> jax.Array:
         return jnp.clip(chosen.array(context.chunk), 0, len(applied.op.regions) - 1)
@@ -50,17 +55,6 @@ def results(emitter: Emitter, applied: Applied, plan: ChoicePlan) -> list[Item]:
         case Divergent() as divergent:
             packed = _varying(divergent, branch, which(), applied, slots, context)
     return packing.unpacked(packed, slots)
-
-
-def _slots(applied: Applied, operands: Sequence[Item]) -> list[Slot]:
-    """Those of the results."""
-    places, facts = applied.facts.places[applied.number], applied.facts
-    found = []
-    for place, v, layout in zip(places, applied.op.results, applied.layouts, strict=True):
-        known = facts.values[v]
-        like = operands[place[0]] if place else Emitted(known, v.shape, v.dtype, layout)
-        found.append(Slot(like, known, layout))
-    return found
 
 
 def _uniform(choices: Sequence[Callable[[], list[Any]]], which: jax.Array, observer: Observer) -> list[Any]:

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from xeemu.emission import batched_loops, loop_carries, strip_mining
+from xeemu.emission import batched_loops, packing, strip_mining
 from xeemu.emission.context import Applied, Emitter
 from xeemu.emission.emitted_loops import EmittedLoop
 from xeemu.emission.items import Item, as_value, named
@@ -28,20 +28,24 @@ def results(emitter: Emitter, applied: Applied, plan: CountedLoopPlan) -> list[I
     first_element = count + plan.loop.scan.carries
     seen, carries = applied.operands[:count], applied.operands[count:first_element]
     elements = [as_value(o) for o in applied.operands[first_element:]]
-    carried = loop_carries.of_loop(plan.loop.facts, carries, applied.layouts)
-    loop = EmittedLoop(emitter, plan, seen, carried, applied.active)
+    known = [plan.loop.facts.values[v] for v in plan.loop.body.inputs]
+    loop = EmittedLoop(emitter, plan, seen, packing.slots(carries, known, applied.layouts), applied.active)
+    after = packing.slots(carries, applied.known, applied.layouts)
     match plan.by:
         case OneByOne(unrolled):
-            return _one_by_one(loop, applied, elements, unrolled)
+            last, stacked = _one_by_one(loop, applied, elements, unrolled)
+            return [*packing.unpacked(last, after), *stacked]
         case StripMined() as stripped:
             last = strip_mining.run(loop, stripped)
         case Batched() as batched:
             last = batched_loops.run(loop, batched)
-    return carried.after(last, applied.known)
+    return packing.unpacked(last, after)
 
 
-def _one_by_one(loop: EmittedLoop, applied: Applied, elements: Sequence[Emitted], unrolled: int) -> list[Item]:
-    """The results of a loop as one of JAX's."""
+def _one_by_one(
+    loop: EmittedLoop, applied: Applied, elements: Sequence[Emitted], unrolled: int
+) -> tuple[list[Any], list[Item]]:
+    """What a loop as one of JAX's carries in the end, and its other results."""
     scan, chunk, observer = loop.counted.scan, loop.chunk, loop.emitter.context.observer
     taken = scan.body.inputs[scan.carries :]
 
@@ -49,17 +53,15 @@ def _one_by_one(loop: EmittedLoop, applied: Applied, elements: Sequence[Emitted]
         packed, observer.state = state
         outputs = loop.outputs(packed, elements=named(loop.counted.facts, taken, rows))
         stacked = [as_value(o).array(chunk) for o in outputs[scan.carries :]]
-        return (loop.packed(outputs), observer.state), stacked
+        return (loop.packed(outputs, None), observer.state), stacked
 
     rows = [_rows(e.array(chunk), e.known.varying, 1, 0) for e in elements]
     first = (loop.first(), observer.state)
     (last, observer.state), stacked = lax.scan(
         step, first, rows, length=scan.length, reverse=scan.reverse, unroll=unrolled
     )
-    known = applied.known
-    stacks = [_rows(s, k.varying, 0, 1) for s, k in zip(stacked, known[scan.carries :], strict=True)]
-    after = loop.carried.after(last, known[: scan.carries])
-    return after + named(applied.facts, applied.op.results[scan.carries :], stacks)
+    stacks = [_rows(s, k.varying, 0, 1) for s, k in zip(stacked, applied.known[scan.carries :], strict=True)]
+    return last, named(applied.facts, applied.op.results[scan.carries :], stacks)
 
 
 def _rows(array: jax.Array, varying: bool, source: int, target: int) -> jax.Array:

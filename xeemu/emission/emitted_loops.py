@@ -9,12 +9,12 @@ from typing import Any
 import jax
 from jax import lax
 
-from xeemu.emission import placed_windows, positions
+from xeemu.emission import packing, placed_windows, positions
 from xeemu.emission.buffers import Buffer
 from xeemu.emission.context import Emitter
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.items import Item, as_value
-from xeemu.emission.loop_carries import Carried
+from xeemu.emission.packing import Slot
 from xeemu.emission.placed_windows import PlacedWindow
 from xeemu.emission.values import Groupwise
 from xeemu.ir import ops
@@ -46,14 +46,14 @@ class EmittedLoop:
       emitter: emits its body.
       plan: how it is carried out.
       seen: what each iteration sees of what is around the loop.
-      carried: what it carries.
+      slots: of what it carries.
       active: `[G]` mask of the groups that execute it, or None for all.
     """
 
     emitter: Emitter
     plan: CountedLoopPlan
     seen: Sequence[Item]
-    carried: Carried
+    slots: Sequence[Slot]
     active: jax.Array | None
 
     @property
@@ -68,11 +68,11 @@ class EmittedLoop:
 
     def first(self) -> list[Any]:
         """What is carried into the first iteration."""
-        return self.carried.first(self.chunk)
+        return packing.packed([slot.like for slot in self.slots], self.plan.first, self.chunk)
 
-    def packed(self, outputs: Sequence[Item]) -> list[Any]:
+    def packed(self, outputs: Sequence[Item], iteration: Iteration | None) -> list[Any]:
         """What is carried of what an iteration gives."""
-        return self.carried.packed(outputs[: self.counted.scan.carries], self.chunk)
+        return packing.packed(outputs[: len(self.slots)], self.plan.bodies[iteration].carries, self.chunk)
 
     def outputs(
         self,
@@ -111,7 +111,7 @@ class EmittedLoop:
 
     def _before(self, packed: list[Any]) -> list[Item]:
         """What the body takes, but for elements, from what is carried into an iteration."""
-        return [*self.seen, *self.carried.inside(packed)]
+        return [*self.seen, *packing.unpacked(packed, self.slots)]
 
 
 def by_versions(

@@ -1,8 +1,7 @@
 """Packing: what loops and branches carry of values and memories, as arrays."""
 
-import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -11,15 +10,15 @@ from jax import lax
 from xeemu.emission import subgroups
 from xeemu.emission.buffers import Buffer
 from xeemu.emission.emitted_chunks import EmittedChunk
-from xeemu.emission.items import Item
+from xeemu.emission.items import Item, as_memory, as_value
 from xeemu.emission.values import Emitted
 from xeemu.knowledge import forms
 from xeemu.knowledge.analysis import Known
+from xeemu.planning.carries import Array, Base, Carry, Contents
 from xeemu.planning.layouts import LANE_FORM, BySubgroup, Layout
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Slot:
+class Slot(NamedTuple):
     """The place of an item among those that are carried.
 
     Attributes:
@@ -31,27 +30,6 @@ class Slot:
     like: Item
     known: Known
     layout: Layout
-
-    def packed(self, item: Item, chunk: EmittedChunk) -> jax.Array | None:
-        """A memory's contents, a form's base, or an array; None if nothing changes."""
-        if isinstance(item, Buffer):
-            return item.data
-        if self.known.form is not None:
-            return self._base(item)
-        layout = self.layout
-        array = subgroups.laid_out(item, layout, chunk) if isinstance(layout, BySubgroup) else item.array(chunk)
-        lift = self.known.varying and not item.known.varying
-        return jnp.broadcast_to(array, (chunk.count, *array.shape)) if lift else array
-
-    def _base(self, item: Emitted) -> jax.Array | None:
-        assert self.known.form is not None
-        assert item.known.form is not None
-        if not self.known.form.based:
-            return None
-        offset = forms.wrapped(forms.offset(item.known.form, self.known.form), item.dtype)
-        if item.base is None:
-            return jnp.asarray(offset)
-        return lax.add(item.base, offset) if offset else item.base
 
     def unpacked(self, carried: jax.Array | None) -> Item:
         """The item of which something is carried."""
@@ -72,9 +50,35 @@ class Slot:
         return jnp.zeros((chunk.count, *own), self.like.dtype)
 
 
-def packed(items: Sequence[Item], slots: Sequence[Slot], chunk: EmittedChunk) -> list[Any]:
+def slots(items: Sequence[Item], known: Sequence[Known], layouts: Sequence[Layout]) -> list[Slot]:
+    """Those of items like these, of which that is known and which are held so; more than that may be given."""
+    return list(map(Slot, items, known, layouts))
+
+
+def packed(items: Sequence[Item], carries: Sequence[Carry], chunk: EmittedChunk) -> list[Any]:
     """What is carried of items."""
-    return [slot.packed(item, chunk) for item, slot in zip(items, slots, strict=True)]
+    return [_packed(item, carry, chunk) for item, carry in zip(items, carries, strict=True)]
+
+
+def _packed(item: Item, carry: Carry, chunk: EmittedChunk) -> jax.Array | None:
+    match carry:
+        case Contents():
+            return as_memory(item).data
+        case Base(further):
+            return None if further is None else _base(as_value(item), further)
+        case Array(reading, lanes, repeated):
+            value = as_value(item)
+            array = value.array(chunk) if reading is None else subgroups.repeated(value, reading, lanes, chunk)
+            return jnp.broadcast_to(array, (chunk.count, *array.shape)) if repeated else array
+
+
+def _base(value: Emitted, further: int) -> jax.Array:
+    """The base of a lane form, and so much more; that of a form that has none is 0."""
+    more = forms.wrapped(further, value.dtype)
+    if value.base is None:
+        return jnp.asarray(more)
+    base: jax.Array = lax.add(value.base, more) if more else value.base
+    return base
 
 
 def unpacked(carried: Sequence[Any], slots: Sequence[Slot]) -> list[Item]:

@@ -42,7 +42,7 @@ def _block(loop: EmittedLoop, version: Version, iterations: int, packed: list[An
         outputs = loop.outputs(packed, block.iteration, loaded)
         for n, each in made.items():
             each.extend(as_memory(outputs[loop.counted.carry(n)]).left)
-        packed = loop.packed(outputs)
+        packed = loop.packed(outputs, block.iteration)
     for n, place in places.items():
         k = loop.counted.carry(n)
         stores = batched_updates.side_by_side(made[n], place.window)

@@ -15,7 +15,7 @@ from xeemu.knowledge import forms
 from xeemu.planning import layouts, subgroup_layouts
 from xeemu.planning.compare_fusion import Comparison
 from xeemu.planning.layouts import BySubgroup
-from xeemu.planning.subgroup_layouts import AsHeld, Operand, Patterned, Reading, Split
+from xeemu.planning.subgroup_layouts import AsHeld, Patterned, Reading, Split
 
 
 def read(value: Emitted, reading: Reading, chunk: EmittedChunk) -> jax.Array:
@@ -38,14 +38,12 @@ def read(value: Emitted, reading: Reading, chunk: EmittedChunk) -> jax.Array:
     raise AssertionError(reading)
 
 
-def laid_out(value: Emitted, layout: BySubgroup, chunk: EmittedChunk) -> jax.Array:
-    """The array of a layout."""
-    operand = Operand(value.shape, value.layout, value.known.form, value.known.varying)
-    array = read(value, subgroup_layouts.reading(operand, layout.lanes, chunk.geometry), chunk)
-    axis = 1 + value.known.varying
-    if layout.uniform:
+def repeated(value: Emitted, reading: Reading, lanes: int | None, chunk: EmittedChunk) -> jax.Array:
+    """The same, with an element for each of so many lanes; None leaves them as they are."""
+    array, axis = read(value, reading, chunk), 1 + value.known.varying
+    if lanes is None:
         return array
-    return jnp.broadcast_to(array, (*array.shape[:axis], layout.lanes, *array.shape[axis + 1 :]))
+    return jnp.broadcast_to(array, (*array.shape[:axis], lanes, *array.shape[axis + 1 :]))
 
 
 def shape(value: tuple[int, ...], layout: BySubgroup, chunk: EmittedChunk) -> tuple[int, ...]:

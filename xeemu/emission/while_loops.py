@@ -1,6 +1,7 @@
 """While loops: loops that test a predicate, each carried out as its plan says (see `while_plans`)."""
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -8,11 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from xeemu.emission import loop_carries, packing
+from xeemu.emission import packing
 from xeemu.emission.context import Applied, Emitter
 from xeemu.emission.items import Item, as_value
-from xeemu.emission.loop_carries import Carried
 from xeemu.emission.observer import Observer
+from xeemu.emission.packing import Slot
 from xeemu.ir import control
 from xeemu.planning.body_plans import WhileLoopPlan
 from xeemu.planning.while_plans import BottomTested, TopTested
@@ -30,7 +31,8 @@ def results(emitter: Emitter, applied: Applied, plan: WhileLoopPlan) -> list[Ite
       plan: how it is carried out.
     """
     context, carries = emitter.context, applied.operands[len(applied.op.seen) :]
-    emitted = _Emitted(emitter, applied, plan, loop_carries.of_loop(plan.body.facts, carries, applied.layouts))
+    known = [plan.body.facts.values[v] for v in plan.body.facts.body.inputs]
+    emitted = _Emitted(emitter, applied, plan, packing.slots(carries, known, applied.layouts))
     match plan.by:
         case TopTested(None):
             last, exceeded = emitted.top_tested(), None
@@ -40,7 +42,7 @@ def results(emitter: Emitter, applied: Applied, plan: WhileLoopPlan) -> list[Ite
             last, exceeded = _bottom_tested(emitted, tested)
     if exceeded is not None:
         context.observer.on_limit(applied.facts, applied.number, exceeded, context.chunk)
-    return emitted.carried.after(last, applied.known)
+    return packing.unpacked(last, packing.slots(carries, applied.known, applied.layouts))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -51,13 +53,13 @@ class _Emitted:
       emitter: emits its predicate and its body.
       applied: the loop.
       plan: how it is carried out.
-      carried: what it carries.
+      slots: of what it carries.
     """
 
     emitter: Emitter
     applied: Applied
     plan: WhileLoopPlan
-    carried: Carried
+    slots: Sequence[Slot]
 
     @property
     def observer(self) -> Observer:
@@ -65,24 +67,24 @@ class _Emitted:
 
     def first(self) -> list[Any]:
         """What is carried before the first iteration."""
-        return self.carried.first(self.emitter.context.chunk)
+        return packing.packed([slot.like for slot in self.slots], self.plan.first, self.emitter.context.chunk)
 
     def goes_on(self, packed: list[Any], running: jax.Array | None) -> jax.Array:
         """True if there is another iteration, for the groups of a mask."""
-        inputs = [*control.seen(self.applied.op, self.applied.operands, 0), *self.carried.inside(packed)]
+        inputs = [*control.seen(self.applied.op, self.applied.operands, 0), *packing.unpacked(packed, self.slots)]
         (tested,) = self.emitter.body(self.plan.predicate, inputs, running)
         return as_value(tested).array(self.emitter.context.chunk)
 
     def after(self, packed: list[Any], running: jax.Array | None) -> list[Any]:
         """What is carried after an iteration of the groups of a mask."""
-        inputs = [*control.seen(self.applied.op, self.applied.operands, 1), *self.carried.inside(packed)]
+        inputs = [*control.seen(self.applied.op, self.applied.operands, 1), *packing.unpacked(packed, self.slots)]
         outputs = self.emitter.body(self.plan.body, inputs, running)
-        return self.carried.packed(outputs, self.emitter.context.chunk)
+        return packing.packed(outputs, self.plan.body.carries, self.emitter.context.chunk)
 
     def kept(self, packed: list[Any], running: jax.Array) -> list[Any]:
         """The same, but that all groups that are not in the mask keep their values; they touch no memory."""
-        each = zip(self.after(packed, running), packed, self.carried.known, strict=True)
-        return [new if known.space else packing.selected(running, new, old) for new, old, known in each]
+        each = zip(self.after(packed, running), packed, self.slots, strict=True)
+        return [new if slot.known.space else packing.selected(running, new, old) for new, old, slot in each]
 
     def top_tested(self) -> list[Any]:
         """What is carried in the end, if nothing but the predicate ends the loop."""

@@ -26,6 +26,7 @@ from xeemu.planning import (
     while_plans,
 )
 from xeemu.planning.branch_plans import BranchPlan, Divergent
+from xeemu.planning.carries import Carried, Carry
 from xeemu.planning.chunk import Chunk
 from xeemu.planning.iterations import Iteration
 from xeemu.planning.layout_assignment import Assignment, Setting
@@ -48,6 +49,7 @@ class BodyPlan:
       operations: by number how each operation is carried out; those of the language that leave no choice are missing.
       spared: for each result that nothing needs, unless somebody asks, the number of the operation it is of.
       overwritten: the memories in it that an update has overwritten (see `UpdatePlan`).
+      carries: what is carried of each output, as far as a loop or a choice around it does.
     """
 
     facts: Facts
@@ -55,6 +57,11 @@ class BodyPlan:
     operations: Mapping[int, "Plan"]
     spared: Mapping[Value, int]
     overwritten: Collection[Value]
+    carries: Sequence[Carry] = ()
+
+    def carried(self, carried: Carried) -> "BodyPlan":
+        """The same, of the body of a loop or a choice that carries what it gives."""
+        return dataclasses.replace(self, carries=carried.of_values(self.facts.body.outputs, self.facts, self.layouts))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -90,12 +97,14 @@ class CountedLoopPlan:
       by: how it is carried out.
       bodies: how an iteration is carried out, by what it has to know of others; by None if it goes alone.
       places: of the body what finds where windows lie; None if the plan has no windows.
+      first: what is carried into the first iteration.
     """
 
     loop: CountedLoop
     by: LoopPlan
     bodies: Mapping[Iteration | None, BodyPlan]
     places: BodyPlan | None
+    first: Sequence[Carry]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -106,11 +115,13 @@ class WhileLoopPlan:
       by: how it is carried out.
       predicate: the test.
       body: an iteration.
+      first: what is carried into the first iteration.
     """
 
     by: WhilePlan
     predicate: BodyPlan
     body: BodyPlan
+    first: Sequence[Carry]
 
 
 Plan = OperationPlan | Storage | LoadPlan | UpdatePlan | CallPlan | ChoicePlan | CountedLoopPlan | WhileLoopPlan
@@ -324,7 +335,9 @@ class _Operations:
         by = branch_plans.of_choice(op, self.facts, self.planner.observation.watched, chunk.target)
         taken = [by.number] if isinstance(by, branch_plans.Folded) else range(len(inner))
         masked = self.memory.masked or isinstance(by, Divergent)
-        return ChoicePlan(by, {k: self._inner(inner[k], (), masked, overwritten) for k in taken})
+        known = [self.facts.values[v] for v in op.results]
+        carried = Carried(known, self._layouts(op.results), chunk.geometry)
+        return ChoicePlan(by, {k: self._inner(inner[k], (), masked, overwritten).carried(carried) for k in taken})
 
     def _while(self, number: int, op: Op, loop: While) -> WhileLoopPlan:
         predicate, inner = self.facts.inner[number]
@@ -333,7 +346,18 @@ class _Operations:
         by = while_plans.of_loop(WhileLoop(loop, predicate, observation.watched, limit, strips))
         masked = self.memory.masked or (isinstance(by, BottomTested) and by.divergent)
         # What a loop carries is held as what it gives.
-        return WhileLoopPlan(by, *(self._inner(each, op.results, masked) for each in (predicate, inner)))
+        test, body = (self._inner(each, op.results, masked) for each in (predicate, inner))
+        carried = self._carried(inner, op.results)
+        return WhileLoopPlan(by, test, body.carried(carried), self._first(carried, op))
+
+    def _carried(self, inner: Facts, results: Sequence[Value]) -> Carried:
+        """What is known of what a loop carries, of which these are the results."""
+        known = [inner.values[v] for v in inner.body.inputs[: len(results)]]
+        return Carried(known, self._layouts(results), self.planner.chunk.geometry)
+
+    def _first(self, carried: Carried, op: Op) -> Sequence[Carry]:
+        """What is carried into the first iteration of a loop."""
+        return carried.of_values(op.operands, self.facts, self.assignment.layouts)
 
     def _counted(self, number: int, op: Op, scan: Scan) -> CountedLoopPlan:
         (inner,), planner, masked = self.facts.inner[number], self.planner, self.memory.masked
@@ -346,15 +370,19 @@ class _Operations:
             masked=masked,
             watched=planner.observation.watched or self._counts_loops(inner),
         )
-        by, taken = loop_plans.of_loop(loop), self._layouts([*inner.body.seen, *op.results[: scan.carries]])
+        by, carried = loop_plans.of_loop(loop), self._carried(inner, op.results[: scan.carries])
+        taken, first = [*self._layouts(inner.body.seen), *carried.layouts], self._first(carried, op)
+
+        def body(iteration: Iteration | None = None, loaded: Collection[int] = ()) -> BodyPlan:
+            return planner.body(inner, taken, masked, iteration, loaded).carried(carried)
+
         if isinstance(by, OneByOne):
-            return CountedLoopPlan(loop, by, {None: planner.body(inner, taken, masked)}, None)
+            return CountedLoopPlan(loop, by, {None: body()}, None, first)
         blocks = by.versions.blocks
-        bodies: dict[Iteration | None, BodyPlan]
-        bodies = {b.iteration: planner.body(inner, taken, masked, b.iteration, b.loads.keys()) for b in blocks}
+        bodies: dict[Iteration | None, BodyPlan] = {b.iteration: body(b.iteration, b.loads.keys()) for b in blocks}
         windows = {n for b in blocks for n in (*b.loads, *b.updates)} | by.versions.checks.keys()
         indices = [ops.indices(inner.body.ops[n])[0] for n in sorted(windows)]
-        return CountedLoopPlan(loop, by, bodies, planner.part(inner, taken, indices) if windows else None)
+        return CountedLoopPlan(loop, by, bodies, planner.part(inner, taken, indices) if windows else None, first)
 
     def _counts_loops(self, inner: Facts) -> bool:
         """True if a loop's body holds loops that are counted: that is part of what it carries."""

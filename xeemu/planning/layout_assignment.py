@@ -155,8 +155,7 @@ class _Layouts:
         return subgroup_layouts.reading(self._operand(value), lanes, geometry) if value.shape else None
 
     def _operand(self, value: Value) -> Operand:
-        known = self.facts.value(value)
-        return Operand(value.shape, self._layout(value), known.form, known.varying)
+        return Operand.of(value, self.facts, self.found)
 
     def _layout(self, value: Value) -> Layout:
         return BY_ITEM if isinstance(value, Constant) else self.found[value]

@@ -7,12 +7,13 @@ elements of their own: XLA's loops over the lanes alone are several times as slo
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from xeemu.ir import ops
-from xeemu.ir.program import Op
+from xeemu.ir.program import Constant, Op, Value
+from xeemu.knowledge.analysis import Facts
 from xeemu.knowledge.forms import Form
 from xeemu.language import collectives
 from xeemu.language.collectives import Collective
@@ -39,6 +40,13 @@ class Operand:
     layout: Layout
     form: Form | None
     varying: bool
+
+    @classmethod
+    def of(cls, value: Value, facts: Facts, layouts: Mapping[Value, Layout]) -> "Operand":
+        """What is known of a value of a (sub)program whose values are held so."""
+        known = facts.value(value)
+        layout = BY_ITEM if isinstance(value, Constant) else layouts[value]
+        return cls(value.shape, layout, known.form, known.varying)
 
     @property
     def lanes(self) -> int | None:

@@ -1,0 +1,84 @@
+"""Carries: what loops and branches carry of the values and memories that they are given or give."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from xeemu.ir.program import Value
+from xeemu.knowledge import forms
+from xeemu.knowledge.analysis import Facts, Known
+from xeemu.language.geometry import Geometry
+from xeemu.planning import subgroup_layouts
+from xeemu.planning.layouts import BySubgroup, Layout
+from xeemu.planning.subgroup_layouts import Operand, Reading
+
+
+@dataclasses.dataclass(frozen=True)
+class Contents:
+    """Those of a memory."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Base:
+    """That of a lane form.
+
+    Attributes:
+      further: what is added to the value's own, as the form that is carried begins elsewhere; None if it has no base.
+    """
+
+    further: int | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Array:
+    """An array of all elements.
+
+    Attributes:
+      reading: how it is made one that is held by sub-group; None if it is by item.
+      lanes: those of a sub-group, for which it is repeated; None if they have it alike, or it is by item.
+      repeated: true if all groups have it alike, but not what is carried.
+    """
+
+    reading: Reading | None
+    lanes: int | None
+    repeated: bool
+
+
+Carry = Contents | Base | Array
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Carried:
+    """What is known of all that a loop or a choice carries, wherever it is taken up.
+
+    Attributes:
+      known: of each value and memory.
+      layouts: how each is held.
+      geometry: the sizes of the launch.
+    """
+
+    known: Sequence[Known]
+    layouts: Sequence[Layout]
+    geometry: Geometry
+
+    def of_values(self, values: Sequence[Value], facts: Facts, layouts: Mapping[Value, Layout]) -> tuple[Carry, ...]:
+        """What is carried of values of a (sub)program, of which some at the end may not be.
+
+        Args:
+          values: they.
+          facts: what is known of the (sub)program.
+          layouts: how its values are held.
+        """
+        each = zip(values, self.known, self.layouts, strict=False)
+        return tuple(self._of_value(Operand.of(v, facts, layouts), known, layout) for v, known, layout in each)
+
+    def _of_value(self, value: Operand, known: Known, layout: Layout) -> Carry:
+        if known.space is not None:
+            return Contents()
+        if known.form is not None:
+            assert value.form is not None
+            return Base(forms.offset(value.form, known.form) if known.form.based else None)
+        repeated = known.varying and not value.varying
+        if not isinstance(layout, BySubgroup):
+            return Array(None, None, repeated)
+        reading = subgroup_layouts.reading(value, layout.lanes, self.geometry)
+        return Array(reading, None if layout.uniform else layout.lanes, repeated)
