@@ -15,7 +15,6 @@ from xeemu.cost.census import Census
 from xeemu.knowledge import periodicity, symbolic_addresses
 from xeemu.knowledge.access_tree import AccessTree, Node, Operation
 from xeemu.knowledge.expressions import Axis, Expression, TooLarge
-from xeemu.knowledge.growth import STILL
 from xeemu.knowledge.periodicity import Box, Progressions, Split
 
 _MOST_ELEMENTS = 1 << 22
@@ -204,13 +203,13 @@ def _touched_in(
         return _addresses(operation, index, mask, box) // per_granule
     elements = _addresses(operation, index, mask, {**box, **{axis: box[axis][:1] for axis in groups}})
     if not (shifts % per_granule).any():
-        elements, shifts, per_granule = _different([elements // per_granule]), shifts // per_granule, 1
+        return np.add.outer(shifts // per_granule, _different([elements // per_granule])).reshape(-1)
     return np.add.outer(shifts, elements).reshape(-1) // per_granule
 
 
 def _shifts(operation: Operation, mask: Expression, box: Box, groups: Sequence[Axis]) -> np.ndarray | None:
-    """`[groups]` by how many elements what each group of a box touches lies behind what the first one does; None where
-    that is not found to be the same for all that it touches."""
+    """By how many elements what a group of a box touches lies behind what the first one does, for all groups between
+    which that differs; None where it is not found to be the same for all that a group touches."""
     inside = Progressions(box)
     try:
         steps = inside.of(operation.linear_index)
@@ -219,8 +218,9 @@ def _shifts(operation: Operation, mask: Expression, box: Box, groups: Sequence[A
     except (Split, TooLarge):
         return None
     shifts = np.zeros(1, np.int64)
-    for axis in groups:
-        step = steps.get(axis, STILL)
+    for axis, step in steps.items():
+        if axis not in groups:
+            continue
         if step.period != 1 or np.ptp(step.delta):
             return None
         each = np.max(step.delta) * np.arange(len(box[axis]), dtype=np.int64)

@@ -121,14 +121,18 @@ class _Mixings:
         if op.regions:
             self._structure(op, _site(op, around))
             return
+        if not any(self._differs(a) for a in op.operands):
+            return
+        self._differing.update(op.results)
+        traits = ops.of(op)
+        if traits.is_elementwise:
+            return
         axes = frozenset().union(*(self._mixed(op, n) for n in range(len(op.operands))))
         if axes:
-            collective = ops.of(op).collective and axes == self._wide
+            collective = traits.collective and axes == self._wide
             name = op.name.removeprefix("reduce_")
             self.found[Mixing(_site(op, around), _OF_NUMPY.get(name, name), collective)] = None
             self.reductions |= {id(op)} if collective else set()
-        if any(self._differs(a) for a in op.used):
-            self._differing |= set(op.results)
 
     def _structure(self, op: Op, site: Site) -> None:
         structure = control.of(op)
