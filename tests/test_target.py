@@ -18,7 +18,9 @@ from xeemu.devices.target import CPU, GPU, Target
 ROOT = Path(target.__file__).parents[1]
 ROOMS = (
     "language",
+    "ir",
     "knowledge",
+    "passes",
     "planning",
     "emission",
     "stepping",
@@ -27,6 +29,7 @@ ROOMS = (
     "faults",
     "cost",
     "sweeps",
+    "programs",
 )
 SMALL = dataclasses.replace(CPU.blocks, reduced_elements=1 << 8)
 NARROW = dataclasses.replace(CPU, name="narrow", vector_bits=128, blocks=SMALL)
@@ -62,7 +65,7 @@ def _asks(path):
 
 
 def _is_platform(node):
-    return isinstance(node, ast.Constant) and node.value in ("cpu", "gpu", "cuda")
+    return isinstance(node, ast.Constant) and node.value in ("cpu", "gpu", "cuda", "rocm", "tpu")
 
 
 def test_nothing_else_asks_where_it_runs():

@@ -32,6 +32,19 @@ _SIGNS = {
     "gt": ">",
     "ge": ">=",
 }
+_CHOICES = (
+    "y",
+    "axis",
+    "axes",
+    "dimension",
+    "dimensions",
+    "permutation",
+    "start_indices",
+    "limit_indices",
+    "padding_config",
+    "reverse",
+)
+"""Attributes of JAX's operations that decide what a result holds beyond its shape; none that is 0 or False is shown."""
 _TYPES = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u"}
 
 
@@ -282,7 +295,8 @@ def _expression(op: Op, given: list[str]) -> str:
         return f"{type_name(op.attributes['new_dtype'])}({given[0]})"
     if op.name == "select_n" and len(given) == 3:
         return f"where {given[0]} then {given[2]} else {given[1]}"
-    return f"{op.name} {', '.join(given)}".rstrip()
+    chosen = [f"{name}={value}" for name in _CHOICES if (value := op.attributes.get(name))]
+    return " ".join([f"{op.name} {', '.join(given)}".rstrip(), *chosen])
 
 
 def _typed(value: Value) -> str:
