@@ -191,7 +191,10 @@ def test_a_valid_program_is_let_pass():
             lambda: Region((ONE, MEMORY), (branch(store(later())), store(later())), ()),
             "updates a version of m .* before",
         ),
-        (lambda: Region((ONE, MEMORY), (loop(THREE, store(later())),), ()), "in each turn a version of m from outside"),
+        (
+            lambda: Region((ONE, MEMORY), (loop(THREE, store(later())),), ()),
+            "in each iteration a version of m from outside",
+        ),
         (lambda: Region((ONE,), (dataclasses.replace(loop(THREE), results=()),), ()), "1 operands and 0 results"),
         (lambda: Region((ONE,), (loop(MEMORY),), ()), "scan hands on .* where .* are taken"),
         (lambda: Region((ONE, MEMORY), (add(TWO, MEMORY, ONE),), ()), "add # 7: a \\+ b takes a memory"),

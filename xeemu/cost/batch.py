@@ -1,7 +1,7 @@
 """Batch: accesses of few lanes, measured together as the kernel runs.
 
 To begin an operation takes XLA as long as thousands of lanes take in it, and an access is a dozen operations. A loop
-that Python unrolls makes small ones of every turn; so these wait until there are many, or the loop's body ends.
+that Python unrolls makes small ones of every iteration; so these wait until there are many, or the loop's body ends.
 
 Axis legend: K accesses, G work-groups of a chunk, n elements of an access that take part in a group, F figures.
 """

@@ -79,7 +79,7 @@ class Counting(Observer):
     def on_body(self, facts: Facts, running: jax.Array | None, chunk: EmittedChunk) -> None:
         if facts in self._paths:
             times = jnp.int64(chunk.count) if running is None else running.sum(dtype=np.int64)
-            self._add("turns", self._paths[facts], times)
+            self._add("executions", self._paths[facts], times)
         for number, around in enumerate(self.ledger.once.values()):
             if around is facts:
                 self._put("loaded", number, jnp.zeros(self.chunk.count, bool))
@@ -258,7 +258,7 @@ def _after_run(ledger: Ledger, state: State) -> Counts:
         if ledger.sample is not None:
             totals, errors[place] = ledger.sample.totals(state["sums"][number], state["squares"][number])
             known[place] = known[place] + totals
-    executions = {facts: int(turns) for facts, turns in zip(ledger.paths, state["turns"], strict=True)}
+    executions = {facts: int(times) for facts, times in zip(ledger.paths, state["executions"], strict=True)}
     active = {key: int(n) for key, n in zip(ledger.sections, state["active"], strict=True)}
     most = {memory: int(number) for memory, number in zip(ledger.tallied, state["tallies"], strict=True)}
     return Counts(

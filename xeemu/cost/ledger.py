@@ -97,7 +97,7 @@ class Ledger:
         Keys:
           figures: int64 `[F]` for each place.
           sums, squares: float64 `[F]` for each place, over the groups of a sample.
-          turns: an int64 for each path.
+          executions: an int64 for each path.
           active: an int64 for each section in divergent code.
           tallies: uint32 `[elements]` for each memory of `noted`.
           exceeded: for each loop of `limits` true if it was given up.
@@ -111,7 +111,7 @@ class Ledger:
             "figures": blank,
             "sums": sampled,
             "squares": list(sampled),
-            "turns": [jnp.zeros((), np.int64) for _ in self.paths],
+            "executions": [jnp.zeros((), np.int64) for _ in self.paths],
             "active": [jnp.zeros((), np.int64) for _ in self.sections],
             "exceeded": [jnp.zeros((), bool) for _ in self.limits.loops],
             "tallies": [jnp.zeros(memory.elements, TALLY) for memory in self.noted],

@@ -1,8 +1,8 @@
 """Batches: races of accesses that stand in a program many times, looked for by one piece of code for all of them.
 
-A loop that Python unrolls makes an operation of every turn. To compile code of its own for each, and for each spot that
-it must not meet, would take minutes; so accesses are remembered, and from time to time a loop of JAX goes through them
-in their order. It finds what each would have found by itself.
+A loop that Python unrolls makes an operation of every iteration. To compile code of its own for each, and for each spot
+that it must not meet, would take minutes; so accesses are remembered, and from time to time a loop of JAX goes through
+them in their order. It finds what each would have found by itself.
 
 Axis legend: G work-groups of a chunk, n elements of the accesses of a batch in a group, K accesses, S spots of a
 memory, P pairs of all.

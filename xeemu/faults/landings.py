@@ -16,7 +16,7 @@ from xeemu.knowledge import intervals
 from xeemu.knowledge.access_tree import Key
 from xeemu.knowledge.intervals import Interval
 
-# After so many turns in which what a loop carries grows, it is taken to grow alike in as many as a check lets it have.
+# After so many iterations in which what a loop carries grows, it is taken to grow on alike for all that a check allows.
 _PATIENCE = 3
 
 
@@ -46,7 +46,7 @@ class _Reached:
     Attributes:
       values: an interval; None for any value.
       visits: how often it has grown.
-      most: of what a loop carries the interval in the turn after the last, once it is known how it grows.
+      most: of what a loop carries the interval in the iteration after the last, once it is known how it grows.
     """
 
     values: Interval | None
@@ -61,8 +61,8 @@ class _Reached:
         if not carried or self.visits < _PATIENCE:
             return _Reached(both, self.visits + 1)
         less, more = both[0] - self.values[0], both[1] - self.values[1]
-        turns = MAX_ITERATIONS
-        last = (both[0] + less * turns, both[1] + more * turns)
+        iterations = MAX_ITERATIONS
+        last = (both[0] + less * iterations, both[1] + more * iterations)
         return _Reached(last, self.visits + 1, (last[0] + less, last[1] + more))
 
 
@@ -91,7 +91,7 @@ class _Landing:
         return False
 
     def _is_carried(self, node: Node) -> bool:
-        """True if a loop carries it from turn to turn: it stands for a result of the body that it is an input of."""
+        """True if a loop carries it on: it stands for a result of the body that it is an input of."""
         return any(facts is node[0] for facts, _ in self.graph.stands.get(node, ()))
 
     def _is_index_within(self, node: Node, values: Interval | None) -> bool:

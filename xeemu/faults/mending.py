@@ -11,7 +11,7 @@ Pair = tuple[Spot, Spot]
 
 
 def common_line(root: Node, pairs: Sequence[Pair]) -> int | None:
-    """The line after which a barrier of the work-group orders all pairs, in whatever turns of loops; None if none does.
+    """The line after which a barrier of the work-group orders all pairs, in whatever iterations; None if none does.
 
     Args:
       root: the kernel.
@@ -59,7 +59,7 @@ class _Course:
         loop = next((node for node in before if node.kind == "iteration" and node in after), None)
         if loop is None:
             return True
-        # From one turn to the next: behind the first access to the end of the body, or in front of the second one.
+        # From one iteration to the next: behind the first access to the end of the body, or in front of the second one.
         inside = [(k, self._operations[k].node) for k in ends if loop in _around(self._operations[k].node)]
         return any((k >= i and node in before) or (k < j and node in after) for k, node in inside)
 

@@ -33,7 +33,7 @@ class PropagationRule(Protocol):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Kept:
-    """A result of a loop's body or of a branch, whose mark is kept until it is used outside or in the next turn."""
+    """A result of a loop's body or of a branch, whose mark is kept until it is used outside or an iteration later."""
 
     number: int
 
@@ -227,5 +227,5 @@ class Graph:
         for v, inner_v, out in zip(op.results, carried, outputs, strict=False):
             self._cross((inside, inner_v), inside, out)
             if (before := self.stands.get((inside, inner_v))) is not None:
-                # A loop may have no turn.
+                # A loop may have no iteration.
                 self._stand((facts, v), *before[0])

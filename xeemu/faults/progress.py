@@ -133,9 +133,9 @@ def _written_out(body: Region, inputs: Sequence[_Value | None], steps: list[_Ste
 
 def _waiting(loop: While) -> Op | None:
     """The operation by which a loop waits; None if it does not."""
-    test, turn = _flat(loop.predicate), _flat(loop.body)
-    carried = turn.inputs
-    changing = {v for v, out in zip(carried, turn.outputs, strict=True) if out is not v}
+    test, body = _flat(loop.predicate), _flat(loop.body)
+    carried = body.inputs
+    changing = {v for v, out in zip(carried, body.outputs, strict=True) if out is not v}
     needed, tested = test.needed(test.outputs)
     if tested:
         return None  # by a plain load or an atomic one of what the loop does not write, which tracing refuses
@@ -147,20 +147,20 @@ def _waiting(loop: While) -> Op | None:
         if k in seen or carried[k] not in changing:
             continue
         seen.add(k)
-        used, accesses = turn.needed([turn.outputs[k]])
+        used, accesses = body.needed([body.outputs[k]])
         if not accesses and carried[k] in used:
             return None  # it counts
         readings |= dict.fromkeys(accesses)
         left += [n for n, v in enumerate(carried) if v in used]
-    steady = _Steady(turn, changing)
+    steady = _Steady(body, changing)
     return next(iter(readings)).op if readings and all(map(steady.waits, readings)) else None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Steady:
-    """What stays the same from turn to turn of a loop."""
+    """What stays the same from iteration to iteration of a loop."""
 
-    turn: _Flat
+    body: _Flat
     changing: Set[_Value]
 
     def waits(self, step: _Step) -> bool:
@@ -175,16 +175,16 @@ class _Steady:
         return name in _AGAIN and self._stays(step.values)
 
     def _stays(self, values: Iterable[_Value | None]) -> bool:
-        used, accesses = self.turn.needed(values)
+        used, accesses = self.body.needed(values)
         return not accesses and self.changing.isdisjoint(used)
 
     def _writes(self, reading: _Step) -> Iterator[_Step]:
-        """The accesses of a turn that write the memory of another."""
-        memory = self.turn.memory(reading.operands[0])
-        writing = (s for s in self.turn.steps if s.is_access and ops.changes(s.op))
-        yield from (step for step in writing if self.turn.memory(step.operands[0]) is memory)
+        """The accesses of an iteration that write the memory of another."""
+        memory = self.body.memory(reading.operands[0])
+        writing = (s for s in self.body.steps if s.is_access and ops.changes(s.op))
+        yield from (step for step in writing if self.body.memory(step.operands[0]) is memory)
 
     def _answers(self, writing: _Step, reading: _Step) -> bool:
         """True if it writes what does not change, and only where something was read, as who passes a turn on does."""
-        _, accesses = self.turn.needed(writing.mask)
+        _, accesses = self.body.needed(writing.mask)
         return reading in accesses and self._stays(writing.values)

@@ -201,7 +201,7 @@ class RaceFindings:
             return (
                 "Let each work-item store to elements of its own, use atomic operations "
                 f"({dialect.updates(name, order[0].place.memory.dtype)}), or, if the accesses belong to "
-                f"{apart or f'two turns of a loop, end a turn with {barrier}'}."
+                f"{apart or f'two iterations of a loop, end each with {barrier}'}."
             )
         first, second = (spot.place.site.line for spot in order)
         if first == second:
@@ -218,7 +218,7 @@ class RaceFindings:
         return f"Write {barrier} after line {first} and before line {second}."
 
     def _is_of_turns(self, order: tuple[Spot, Spot]) -> bool:
-        """True if the access that comes first stands behind the other one: it is of an earlier turn of a loop."""
+        """True if the access that comes first stands behind the other one: it is of an earlier iteration of a loop."""
         steps = [Spot.of(o) for o in self._run.watch.proofs.tree.root.operations()]
         return steps.index(order[0]) > steps.index(order[1]) and self._called_after(order) is None
 
@@ -226,7 +226,9 @@ class RaceFindings:
         memory = order[0].place.memory
         barrier = self._run.dialect.barrier([memory.name], [memory.space])
         where = ", where all work-items come" if all(map(self._is_divergent, order)) else ""
-        return f"Write {barrier} at the end of each turn of the loop, after line {order[0].place.site.line}{where}."
+        return (
+            f"Write {barrier} at the end of each iteration of the loop, after line {order[0].place.site.line}{where}."
+        )
 
     def _called_after(self, order: tuple[Spot, Spot]) -> tuple[int, int] | None:
         """The lines that lead to a spot and, further down, to another one, where functions are called several times."""

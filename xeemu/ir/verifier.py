@@ -207,7 +207,7 @@ class _Verifier:
         outputs = self.region(body, carried, inside, inner)
         if again := {v for v in inside.values() if v} & (inner - ended):
             names = ", ".join(sorted(map(_name, again)))
-            self._fail(op, f"updates in each turn a version of {names} from outside")
+            self._fail(op, f"updates in each iteration a version of {names} from outside")
         if any(outputs[carries:]) or any(given[carries:]):
             self._fail(op, "takes or gives a memory by elements")
         results = list[_Version | None]()
