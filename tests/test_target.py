@@ -2,6 +2,7 @@
 
 import ast
 import dataclasses
+import inspect
 import re
 from pathlib import Path
 
@@ -41,9 +42,9 @@ PARTS = [type(x) for x in vars(CPU).values() if dataclasses.is_dataclass(x)]
 @pytest.mark.whole
 @pytest.mark.parametrize("part", [Target, *PARTS], ids=lambda part: part.__name__)
 def test_every_figure_is_described_and_says_where_it_was_measured(part):
-    attributes = part.__doc__.split("Attributes:")[1]
+    attributes = inspect.cleandoc(part.__doc__).split("Attributes:")[1]
     described = {
-        name for names in re.findall(r"^ {6}(\w[\w, ]*):", attributes, re.MULTILINE) for name in names.split(", ")
+        name for names in re.findall(r"^ {2}(\w[\w, ]*):", attributes, re.MULTILINE) for name in names.split(", ")
     }
     assert described == {field.name for field in dataclasses.fields(part)}
     assert re.search(r"2-core CPU|2-core EPYC|H200", part.__doc__)
