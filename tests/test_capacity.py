@@ -12,7 +12,7 @@ from threaded import on_a_cpu
 
 import xeemu as xe
 from xeemu.kernels import EXAMPLES
-from xeemu.launching import capacity, cores
+from xeemu.launching import capacity, cores, executables
 from xeemu.launching.arguments import Description
 from xeemu.launching.executables import Executable
 from xeemu.launching.options import Options
@@ -333,9 +333,9 @@ def test_what_takes_long_and_is_used_after_an_algorithm_too_does_not_fuse(value,
     assert straight_programs.is_straight(ready.analysed.task.facts) == straight
 
 
-@pytest.mark.parametrize(("distances", "straight"), [((1, 2, 4), True), ((1, 2, 4, 8, 16, 32), False)])
-def test_what_many_others_are_moved_sums_of_does_not_fuse(distances, straight):
-    """Each sum is moved twice, so that the first is needed at two places for each way to go through the others."""
+@pytest.mark.parametrize(("distances", "kept"), [((1, 2, 4), 0), ((1, 2, 4, 8, 16, 32), 1)])
+def test_what_many_others_are_moved_sums_of_does_not_fuse(distances, kept):
+    """Each sum is needed at two places, so that the first is at two for each way to go through the others."""
 
     def prefix_sums(wg, v):
         for distance in distances:
@@ -344,7 +344,28 @@ def test_what_many_others_are_moved_sums_of_does_not_fuse(distances, straight):
 
     x = np.ones(MANY, np.int32)
     ready = prepared(normalised(prefix_sums), xe.NDRange(MANY, 64), (x, x))
-    assert straight_programs.is_straight(ready.analysed.task.facts) == straight
+    assert straight_programs.is_straight(ready.analysed.task.facts)
+    assert straight_programs.kept_bytes(ready.analysed.task.facts) == kept * 64 * 4
+    assert (executables._whole(ready) is None) == bool(kept)
+
+
+def test_a_tree_of_sums_keeps_those_of_a_level_and_no_more_memory():
+    """The compiler's own figure: sums of pairs, eight times, are needed at 16 places each on one level."""
+
+    @xe.kernel
+    def tree(wg, x, y):
+        v = x[wg.global_id()]
+        while v.shape[0] > 1:
+            v = v[::2] + v[1::2]
+        return y.at[wg.group_id()].set(v[0])
+
+    shapes = [jax.ShapeDtypeStruct((MANY,), np.int32), jax.ShapeDtypeStruct((MANY // 256,), np.int32)]
+    ready = prepared(tree, xe.NDRange(MANY, 256), shapes)
+    kept = straight_programs.kept_bytes(ready.analysed.task.facts)
+    assert kept == 16 * 4
+    taken_bytes, chunk = compiled_bytes(tree, xe.NDRange(MANY, 256), shapes, {}, None)
+    assert chunk == MANY // 256
+    assert kept * chunk <= taken_bytes <= kept * chunk + 1024
 
 
 @pytest.mark.thorough

@@ -1,5 +1,6 @@
 """Straight programs: those of which compilers make a few passes over memory, and which of them transpose as they do."""
 
+import math
 from collections.abc import Sequence
 
 from xeemu.ir import ops
@@ -22,27 +23,33 @@ def is_straight(facts: Facts) -> bool:
 
     It has neither loops nor branches nor scans but for what is the same in all groups, gives no old values of atomic
     operations, updates memories at places that are known, loads no window that may be out of bounds, of which chunks
-    would be in bounds, uses nothing after a group's algorithm that takes long to compute and goes into that, and
-    moves nothing to so many places that it is rather computed beforehand.
+    would be in bounds, and uses nothing after a group's algorithm that takes long to compute and goes into that.
     """
-    own = [op for op in facts.body.ops if not all(_is_common(facts.values[v]) for v in op.results)]
+    own = _own(facts)
     if any(op.regions or _is_scan(op) or (op.name in ops.ACCESSES and not _is_fused(op, facts)) for op in own):
         return False
-    return not (any(op.name == ops.COLLECTIVE and _keeps(op, facts) for op in own) or _spreads(own, facts))
+    return not any(op.name == ops.COLLECTIVE and _keeps(op, facts) for op in own)
 
 
-def _spreads(own: Sequence[Op], facts: Facts) -> bool:
-    """True if something is computed, and needed at so many places other than its users' that XLA fuses it with none."""
-    needing, places = dict[Value, set[Op]](), dict[Op, int]()
-    for op in reversed(own):
+def kept_bytes(facts: Facts) -> int:
+    """Of a straight program the bytes of a group that XLA does not fuse with their users, who need them at too many
+    places: computing them anew at each would take too much code."""
+    needing, places, kept = dict[Value, set[Op]](), dict[Op, int](), 0
+    for op in reversed(_own(facts)):
         elsewhere = set[Op]().union(*(needing.get(v, ()) for v in op.results))
         places[op] = sum(places[user] for user in elsewhere) or 1
         if places[op] > _MOST_PLACES and op.name not in ops.ACCESSES and _is_computed(op, facts):
-            return True
+            kept += sum(math.prod(v.shape) * v.dtype.itemsize for v in op.results)
+            places[op], elsewhere = 1, set()
         for value in op.used:
             aligned = ops.of(op).is_elementwise and value.shape == op.results[0].shape
             needing.setdefault(value, set()).update(elsewhere if aligned and elsewhere else (op,))
-    return False
+    return kept
+
+
+def _own(facts: Facts) -> Sequence[Op]:
+    """The operations whose results groups do not share."""
+    return [op for op in facts.body.ops if not all(_is_common(facts.values[v]) for v in op.results)]
 
 
 def _is_computed(op: Op, facts: Facts) -> bool:
