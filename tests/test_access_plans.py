@@ -38,10 +38,10 @@ def index(pattern, step=ITEMS, based=False):
     """A component of an index by its lane form: of each work-item, and `step` more for each group."""
     last = step * (GROUPS - 1)
     interval = (-(2**20), 2**20) if based else (int(pattern.min()) + min(last, 0), int(pattern.max()) + max(last, 0))
-    return Index(Known(True, interval, Form(based, (step,), pattern)), np.dtype(np.int32) if based else None)
+    return Index(Known(True, interval, Form(based, (step,), pattern)), np.dtype(np.int32))
 
 
-UNKNOWN = Index(Known(True, (0, SIZE - 1)), None)
+UNKNOWN = Index(Known(True, (0, SIZE - 1)), np.dtype(np.int32))
 
 
 def reference(*indices, shape=(SIZE,), space="global", masked=False, alone=True, kept=None, dtype=np.int32):
@@ -143,7 +143,7 @@ def test_sums_of_floats_are_taken_in_order():
 
 
 def test_counts_in_few_bins():
-    bins = Index(Known(True, (2, 5)), None)
+    bins = Index(Known(True, (2, 5)), np.dtype(np.int32))
     given = reference(bins, shape=(8,), space="private")
     single = dataclasses.replace(CHUNK, single=True)
     plan = access_plans.of_atomic(given, single, "sub", 3, True)

@@ -34,7 +34,7 @@ def test_an_address_of_known_components(drawn, data):
     mask = np.array(data.draw(st.lists(st.booleans(), min_size=count, max_size=count)))
     elements = addressing.everyone((count,)).only(np.flatnonzero(mask))
     known = [Known(False, intervals.of_array(row), forms.constant(row, 1)) for row in each]
-    address = addressing.of_index(shape, 1, [Index(value, None) for value in known], elements)
+    address = addressing.of_index(shape, 1, [Index(value, np.dtype(np.int64)) for value in known], elements)
     left = each[:, mask]
     inside = [bool(((row >= 0) & (row < n)).all()) for row, n in zip(left, shape, strict=True)]
     np.testing.assert_array_equal(elements.chosen, np.flatnonzero(mask))

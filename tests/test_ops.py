@@ -68,7 +68,7 @@ def test_rules_are_for_the_operations_that_the_table_says(rules, holds):
 
 @pytest.mark.parametrize(
     "rules",
-    [intervals._RULES, forms._RULES, forms._FACTORS, printer._SIGNS],
+    [intervals._RULES, forms._RULES, forms.FACTORS, printer._SIGNS],
     ids=["intervals", "forms", "factors", "listing"],
 )
 def test_other_rules_are_for_known_operations(rules):
@@ -77,7 +77,7 @@ def test_other_rules_are_for_known_operations(rules):
 
 @pytest.mark.parametrize("rules", [alignment._RULES, growth.RULES], ids=["alignment", "growth"])
 def test_rules_of_expressions_are_for_known_operations(rules):
-    assert rules.keys() <= table.OPS.keys() | {"element", "table"}
+    assert rules.keys() <= table.OPS.keys() | {"table"}
 
 
 # --- What is not ---

@@ -124,8 +124,8 @@ def _expression(e: Expression, operands: list[_Split]) -> _Split:
         return _moved(e, operands[0])
     if e.op in _BITWISE:
         return _by_bits(e, *operands)
-    if e.op == TABLE:
-        operands = operands[1:]  # elements of one array
+    if e.op == TABLE and e.shape == e.operands[1].shape:
+        operands = operands[1:]  # single elements of one array
     return _Split(np.zeros(e.shape, np.int64), _axes(e, operands), 1)
 
 

@@ -130,11 +130,11 @@ class Index:
 
     Attributes:
       known: what the analysis knows of it.
-      base: the dtype of its form's base, which is added when the program runs; None if there is none.
+      dtype: the operand's.
     """
 
     known: Known
-    base: np.dtype | None
+    dtype: np.dtype
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -201,7 +201,7 @@ def of_index(shape: tuple[int, ...], copies: int, indices: Sequence[Index], elem
     """
     dtype = np.dtype(np.int32 if math.prod(shape) * copies < _INT32_LIMIT else np.int64)
     components = _components(indices, elements, dtype)
-    form = _linear(components, shape, _based(indices)) if components else None
+    form = _linear(components, shape) if components else None
     safe = tuple(_is_safe(i.known, elements, size) for i, size in zip(indices, shape, strict=True))
     exact = all(intervals.within(i.known.interval, intervals.of_dtype(dtype)) for i in indices)
     return Address(shape, elements, dtype, safe, form, components, _interval(shape, indices), exact)
@@ -215,7 +215,7 @@ def foreseen(op: Op, facts: Facts, copies: int = 1) -> Address:
       facts: what is known of its operands.
       copies: of the memory, that lie in one array.
     """
-    indices = [_index(facts.value(a), a.dtype) for a in ops.indices(op)]
+    indices = [Index(facts.value(a), a.dtype) for a in ops.indices(op)]
     return of_index(ops.seen_shape(op), copies, indices, left_in(op, facts.value))
 
 
@@ -224,29 +224,22 @@ def is_formed(op: Op, facts: Facts) -> bool:
     return all(isinstance(a, Constant) or facts.values[a].form is not None for a in ops.indices(op))
 
 
-def _index(known: Known, dtype: np.dtype) -> Index:
-    return Index(known, dtype if known.form is not None and known.form.based else None)
-
-
-def _based(indices: Sequence[Index]) -> bool:
-    return any(index.base is not None for index in indices)
-
-
 def _components(indices: Sequence[Index], elements: Elements, dtype: np.dtype) -> tuple[Component, ...]:
     """The components of an address in a dtype; none if some has no form."""
     found = []
     for index in indices:
         if index.known.form is None:
             return ()
-        form = forms.widened(index.known.form, index.base, dtype)
+        form = forms.widened(index.known.form, index.dtype, dtype)
         found.append(Component(elements.form(form), index.known.interval))
     return tuple(found)
 
 
-def _linear(components: Sequence[Component], shape: Sequence[int], based: bool) -> Form:
+def _linear(components: Sequence[Component], shape: Sequence[int]) -> Form:
     """The linear index of some elements of a memory, `[n]`; its base is the sum of theirs, each times its stride."""
     each = [component.form for component in components]
-    return dataclasses.replace(forms.linear(each, strided_patterns.strides(shape)), based=based)
+    linear = forms.linear(each, strided_patterns.strides(shape))
+    return dataclasses.replace(linear, based=any(form.based for form in each))
 
 
 def _is_safe(known: Known, elements: Elements, size: int) -> bool:

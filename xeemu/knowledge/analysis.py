@@ -150,20 +150,17 @@ def fact(find: Callable[Concatenate[Facts, P], R]) -> Callable[Concatenate[Facts
     return once
 
 
-def bodies(facts: Facts) -> Iterator[Facts]:
-    """The facts of a (sub)program and of its inner ones."""
+def bodies(facts: Facts, within: Callable[[Facts, int], tuple[Facts, ...]] = Facts.within) -> Iterator[Facts]:
+    """The facts of a (sub)program and of its inner ones: those that `within` gives of the bodies of an operation."""
     yield facts
     for number in range(len(facts.body.ops)):
-        for inner in facts.within(number):
-            yield from bodies(inner)
+        for inner in within(facts, number):
+            yield from bodies(inner, within)
 
 
 def executed(facts: Facts) -> Iterator[Facts]:
     """The same, but for branches that no group takes."""
-    yield facts
-    for number in range(len(facts.body.ops)):
-        for inner in facts.executed_within(number):
-            yield from executed(inner)
+    return bodies(facts, Facts.executed_within)
 
 
 def undecided(facts: Facts) -> int:

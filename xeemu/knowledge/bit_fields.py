@@ -5,7 +5,7 @@ that keep every value, change nothing about them.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -110,8 +110,8 @@ class Reader:
             return (cases[case], 0, -1) if case is not None and 0 <= case < len(cases) else None
         if name == "and" and self._single(first) is not None:
             first, last = last, first
-        amount, interval = self._single(last) if name in _TAKING else None, self.interval(first)
-        taken = _TAKING[name](amount, interval, first.dtype) if amount is not None and interval else None
+        amount, interval = self._single(last), self.interval(first)
+        taken = _field(name, amount, interval, first.dtype) if amount is not None and interval else None
         return (first, *taken) if taken else None
 
 
@@ -127,29 +127,11 @@ def _is_integer(dtype: Any) -> bool:
     return isinstance(dtype, np.dtype) and dtype.kind in "iu"
 
 
-def _shift_logical(count: int, x: Interval, dtype: np.dtype) -> tuple[int, int] | None:
-    return (count, -1) if x[0] >= 0 and 0 <= count < 8 * dtype.itemsize else None
-
-
-def _shift_arithmetic(count: int, x: Interval, dtype: np.dtype) -> tuple[int, int] | None:
-    """XLA takes the top bit for a sign in unsigned types too."""
-    bits = 8 * dtype.itemsize
-    return (count, -1) if x[1] < 1 << bits - 1 and 0 <= count < bits else None
-
-
-def _quotient(divisor: int, x: Interval, _: np.dtype) -> tuple[int, int] | None:
-    return (divisor.bit_length() - 1, -1) if x[0] >= 0 and divisor.bit_count() == 1 and divisor > 0 else None
-
-
-def _remainder(divisor: int, x: Interval, _: np.dtype) -> tuple[int, int] | None:
-    return (0, divisor - 1) if x[0] >= 0 and divisor.bit_count() == 1 and divisor > 0 else None
-
-
-_TAKING: Mapping[str, Callable[[int, Interval, np.dtype], tuple[int, int] | None]] = {
-    "and": lambda mask, x, dtype: (0, mask),
-    "shift_right_logical": _shift_logical,
-    "shift_right_arithmetic": _shift_arithmetic,
-    "div": _quotient,
-    "rem": _remainder,
-}
-"""Of an operation with a known second operand the shift and the mask by which it takes a field of the first."""
+def _field(name: str, amount: int, x: Interval, dtype: np.dtype) -> tuple[int, int] | None:
+    """The shift and the mask by which an operation with a known second operand takes a field of the first."""
+    if name == "and":
+        return (0, amount)
+    divisor = intervals.divisor(name, amount, x, dtype)
+    if divisor is None or divisor.bit_count() != 1:
+        return None
+    return (0, divisor - 1) if name == "rem" else (divisor.bit_length() - 1, -1)

@@ -7,16 +7,14 @@ known; it says nothing where data or more executions than are worth enumerating 
 
 import dataclasses
 import itertools
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from xeemu.knowledge import instances, intervals, periodicity, symbolic_addresses
+from xeemu.knowledge import instances, intervals
 from xeemu.knowledge.access_tree import AccessTree, Operation
 from xeemu.knowledge.expressions import TooLarge
-from xeemu.knowledge.growth import STILL
-from xeemu.knowledge.periodicity import Box, Progressions
+from xeemu.knowledge.instances import Progress
 from xeemu.language.orders import SCOPES
 
 ITEM, SUB_GROUP, GROUP, DEVICE = range(4)
@@ -136,45 +134,36 @@ class _Periodic:
 
 def _is_periodically_apart(operations: Sequence[Operation], tree: AccessTree) -> bool:
     """Of accesses that move by the same distance from group to group, whether they never come upon each other."""
+    alike: dict[object, list[_Periodic]] = {}
     try:
-        found = [part for operation in operations for part in _periodic_parts(operation, tree)]
+        for operation, part in ((o, part) for o in operations for part in instances.progress(o, tree)):
+            periodic = _periodic(operation, part, tree)
+            if periodic is None:
+                return False
+            if len(periodic.element):
+                ranges = tuple((part.box[axis].start, part.box[axis].stop) for axis in tree.groups)
+                alike.setdefault((ranges, periodic.periods, periodic.shifts), []).append(periodic)
     except TooLarge:
         return False
-    alike: dict[object, list[_Periodic]] = {}
-    for box, periodic in found:
-        if periodic is None:
-            return False
-        ranges = tuple((box[axis].start, box[axis].stop) for axis in tree.groups)
-        alike.setdefault((ranges, periodic.periods, periodic.shifts), []).append(periodic)
     merged = [_merged(same) for same in alike.values()]
     hulls = sorted(_hull(periodic) for periodic in merged)
     separate = all(a[1] < b[0] for a, b in itertools.pairwise(hulls))
     return separate and all(map(_is_apart, merged))
 
 
-def _periodic_parts(operation: Operation, tree: AccessTree) -> list[tuple[Box, _Periodic | None]]:
-    """For each box of an access what its groups do; None where that is not regular."""
-    index, mask = operation.linear_index, symbolic_addresses.possible(operation, tree)
-    conditions = [c for c in operation.node.conditions if c.known]
-
-    def examine(inside: Progressions) -> tuple[Box, _Periodic | None]:
-        steps, still = inside.of(index), [inside.of(e) for e in (mask, *conditions)]
-        shifts, excerpt = [], {}
-        for axis in tree.groups:
-            step, indices = steps.get(axis, STILL), inside.box[axis]
-            period = math.lcm(step.period, *(s[axis].period for s in still if axis in s))
-            growth = np.unique(step.over(period))
-            if len(growth) != 1 and period < len(indices):
-                return inside.box, None
-            excerpt[axis] = np.arange(indices.start, indices.start + min(period, len(indices)))
-            shifts.append((int(growth[0]), -(-len(indices) // period)))
-        there = operation.within([inside.box])
-        executed = instances.of_operation(there, tree, excerpt, (), False)
-        periods = tuple(len(first) for first in excerpt.values())
-        return inside.box, _Periodic(executed.element, executed.group, periods, tuple(shifts))
-
-    parts = periodicity.divided(operation.node.boxes, examine)
-    return [(box, periodic) for box, periodic in parts if periodic is None or len(periodic.element)]
+def _periodic(operation: Operation, part: Progress, tree: AccessTree) -> _Periodic | None:
+    """What groups do in a part of an access's executions; None if that is not regular."""
+    shifts, excerpt = [], {}
+    for axis in tree.groups:
+        indices = part.box[axis]
+        period, growth = instances.common(axis, indices, [part])
+        if len(growth) != 1:
+            return None
+        excerpt[axis] = np.arange(indices.start, indices.start + min(period, len(indices)))
+        shifts.append((min(growth), -(-len(indices) // period)))
+    executed = instances.of_operation(operation.within([part.box]), tree, excerpt, (), False)
+    periods = tuple(len(first) for first in excerpt.values())
+    return _Periodic(executed.element, executed.group, periods, tuple(shifts))
 
 
 def _merged(alike: Sequence[_Periodic]) -> _Periodic:

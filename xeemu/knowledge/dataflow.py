@@ -276,11 +276,10 @@ class _Dataflow:
         found = {}
         for k, (start, var) in enumerate(zip(carries, body.inputs, strict=False)):
             step = induction.increment(body, var, body.outputs[k])
-            limits = intervals.of_dtype(var.dtype) if start.interval and not start.space else None
-            if step is None or limits is None or start.interval is None:
+            if step is None or start.interval is None:
                 continue
             ends = [x + step * t for x in start.interval for t in trips]
-            if intervals.within((min(ends), max(ends)), limits):
+            if intervals.within((min(ends), max(ends)), intervals.of_dtype(var.dtype)):
                 found[k] = (min(ends), max(ends))
         return found
 

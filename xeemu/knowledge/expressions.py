@@ -7,7 +7,8 @@ does is known without a run. What comes from data is an unknown expression, and 
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -16,8 +17,8 @@ import numpy as np
 from xeemu.knowledge import constant_folding, intervals
 from xeemu.knowledge.intervals import Interval
 
-CONSTANT, AXIS, ELEMENT, TABLE, UNKNOWN = "constant", "axis", "element", "table", "unknown"
-"""What an expression is where it is no operation of `constant_folding`; `element` is one of an array, by an axis."""
+CONSTANT, AXIS, TABLE, UNKNOWN = "constant", "axis", "table", "unknown"
+"""What an expression is where it is no operation of `constant_folding`; `table` is elements of a constant array."""
 
 MOVES = constant_folding.MOVES
 
@@ -135,7 +136,7 @@ def apply(
 
 
 def _can_fold(op: str, operands: Sequence[Expression]) -> bool:
-    if op not in constant_folding.MOVES and op not in constant_folding.ELEMENTWISE and op not in (ELEMENT, TABLE):
+    if op not in constant_folding.MOVES and op not in constant_folding.ELEMENTWISE and op != TABLE:
         return False
     if op in ("div", "rem"):
         return not operands[1].constant or bool((operands[1].array != 0).all())
@@ -144,15 +145,25 @@ def _can_fold(op: str, operands: Sequence[Expression]) -> bool:
     return True
 
 
-# --- Integer arithmetic that the program does not contain ---
+# --- What the program does not contain ---
 
 
 TRUE = constant(True)
 
 
+def exact(op: str, *operands: Expression, dtype: Any = None, interval: Interval | None = None) -> Expression:
+    """An elementwise operation that cannot overflow, of the last operand's dtype if no other is told."""
+    return apply(op, operands, {}, _shape(*operands), operands[-1].dtype if dtype is None else dtype, interval, True)
+
+
+def truth(op: str, *operands: Expression) -> Expression:
+    """A comparison of expressions of one dtype, or an operation on bools."""
+    return exact(op, *operands, dtype=np.bool_, interval=(0, 1))
+
+
 def add(a: Expression, b: Expression) -> Expression:
     """The int64 sum."""
-    bound = _combined(a.interval, b.interval, lambda x, y: x + y)
+    bound = _combined(operator.add, a.interval, b.interval)
     if bound is not None and _is_zero(a):
         return _wide(b)
     return apply("add", (_wide(a), _wide(b)), {}, _shape(a, b), np.int64, bound, bound is not None)
@@ -162,13 +173,13 @@ def scale(a: Expression, factor: int) -> Expression:
     """The int64 product with a constant."""
     if factor == 1 and a.interval is not None:
         return _wide(a)
-    bound = _combined(a.interval, (factor, factor), lambda x, y: x * y)
+    bound = _combined(operator.mul, a.interval, (factor, factor))
     return apply("mul", (_wide(a), constant(factor, np.int64)), {}, a.shape, np.int64, bound, bound is not None)
 
 
 def compare(op: str, a: Expression, b: Expression) -> Expression:
     """A comparison of two integers of any dtypes."""
-    return apply(op, (_wide(a), _wide(b)), {}, _shape(a, b), np.bool_, (0, 1), True)
+    return truth(op, _wide(a), _wide(b))
 
 
 def both(a: Expression, b: Expression) -> Expression:
@@ -177,7 +188,7 @@ def both(a: Expression, b: Expression) -> Expression:
         return b
     if b is TRUE or (b.constant and b.array.all()):
         return a
-    return apply("and", (a, b), {}, _shape(a, b), np.bool_, (0, 1), True)
+    return truth("and", a, b)
 
 
 def inside(index: Expression, size: int) -> Expression:
@@ -187,17 +198,34 @@ def inside(index: Expression, size: int) -> Expression:
     return both(least, TRUE if high else compare("lt", index, constant(size, np.int64)))
 
 
-def element(array: Expression, place: Expression) -> Expression:
-    """The element of an array along its first axis at an index that is within bounds."""
+def elements(array: Expression, places: Expression) -> Expression:
+    """`[*places, ...]` elements of an array along its first axis, at indices that are within bounds."""
+    shape = (*places.shape, *array.shape[1:])
     if not array.constant:
-        return unknown(array.shape[1:], array.dtype, array.interval)
-    return apply(ELEMENT, (array, place), {}, array.shape[1:], array.dtype, array.interval, True)
+        return unknown(shape, array.dtype, array.interval)
+    return apply(TABLE, (array, places), {}, shape, array.dtype, array.interval, True)
 
 
-def looked_up(table: Expression, places: Expression, interval: Interval | None) -> Expression:
-    """The elements of a constant array at row-major numbers that are within bounds."""
-    flat = constant(table.array.reshape(-1))
-    return apply(TABLE, (flat, places), {}, places.shape, table.dtype, interval, True)
+def reshaped(x: Expression, shape: Sequence[int], interval: Interval | None = None) -> Expression:
+    """An array in another shape, of an interval if more is known than its own."""
+    return apply("reshape", (x,), {"new_sizes": tuple(shape)}, shape, x.dtype, interval or x.interval, True)
+
+
+def sliced(x: Expression, axis: int, first: int, count: int) -> Expression:
+    """Some elements of an array along an axis."""
+    starts, ends = [0] * len(x.shape), list(x.shape)
+    starts[axis], ends[axis] = first, first + count
+    shape = [end - start for start, end in zip(starts, ends, strict=True)]
+    params = {"start_indices": tuple(starts), "limit_indices": tuple(ends), "strides": None}
+    return apply("slice", (x,), params, shape, x.dtype, x.interval, True)
+
+
+def converted(a: Expression, dtype: Any) -> Expression:
+    """An integer in another dtype, modulo its width."""
+    limits = intervals.of_dtype(dtype)
+    fits = intervals.within(a.interval, limits)
+    params = {"new_dtype": np.dtype(dtype)}
+    return apply("convert_element_type", (a,), params, a.shape, dtype, a.interval if fits else limits, fits)
 
 
 def _is_zero(a: Expression) -> bool:
@@ -208,21 +236,16 @@ def _is_zero(a: Expression) -> bool:
 def _wide(a: Expression) -> Expression:
     if a.dtype == np.int64:
         return a
-    if not intervals.within(a.interval, intervals.of_dtype(np.int64)):
-        return unknown(a.shape, np.int64)
-    params = {"new_dtype": np.dtype(np.int64)}
-    return apply("convert_element_type", (a,), params, a.shape, np.int64, a.interval, True)
+    fits = intervals.within(a.interval, intervals.of_dtype(np.int64))
+    return converted(a, np.int64) if fits else unknown(a.shape, np.int64)
 
 
-def _shape(a: Expression, b: Expression) -> tuple[int, ...]:
-    return np.broadcast_shapes(a.shape, b.shape)
+def _shape(*operands: Expression) -> tuple[int, ...]:
+    return np.broadcast_shapes(*(o.shape for o in operands))
 
 
-def _combined(a: Interval | None, b: Interval | None, combine: Any) -> Interval | None:
-    if a is None or b is None:
-        return None
-    ends = [combine(x, y) for x in a for y in b]
-    bound = (min(ends), max(ends))
+def _combined(combine: Callable[[int, int], int], *operands: Interval | None) -> Interval | None:
+    bound = intervals.corners(combine, *operands)
     return bound if intervals.within(bound, intervals.of_dtype(np.int64)) else None
 
 
@@ -268,8 +291,6 @@ class Grid:
         if e.op == AXIS:
             return self.points[e.params["axis"]].reshape(lead).astype(e.dtype)
         values = [self._value(o) for o in e.operands]
-        if e.op == ELEMENT:
-            return e.operands[0].array[values[1].reshape(-1)].reshape(lead + e.shape)
         if e.op == TABLE:
             return e.operands[0].array[values[1]]
         if e.op in constant_folding.MOVES:

@@ -9,7 +9,7 @@ kept only for values that cannot overflow their dtype.
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -108,9 +108,9 @@ def _of_forms(op: Op, forms: Sequence[Form]) -> tuple[Form | None, Factors | Non
     """The same, of the forms that all operands have."""
     if forms and all(f.constant for f in forms):
         return _folded(op, forms), (0,) * len(forms)
-    if (of := _FACTORS.get(op.name)) is not None:
-        factors = of(forms)
-        return None if factors is None else linear(forms, factors), factors
+    if (of := FACTORS.get(op.name)) is not None:
+        factors = of(lambda number: single(forms[number].pattern) if forms[number].constant else None)
+        return (None, None) if factors is None else (linear(forms, factors), tuple(factors))
     rule = _RULES.get(op.name)
     return rule(op, forms) if rule else None, (1,)
 
@@ -170,26 +170,29 @@ def converted(form: Form, base: Any, dtype: Any) -> Any:
     return lax.add(base, wrapped(_origin(form), base.dtype)).astype(dtype)
 
 
-def widened(form: Form, base: np.dtype | None, dtype: np.dtype) -> Form:
-    """A form once its base, in a dtype or None, is `converted` to another one."""
-    if base is None or base.itemsize >= dtype.itemsize:
+def widened(form: Form, own: np.dtype, dtype: np.dtype) -> Form:
+    """A form of a value of a dtype once its base, if it has one, is `converted` to another one."""
+    if not form.based or own.itemsize >= dtype.itemsize:
         return form
     return dataclasses.replace(form, pattern=form.pattern - _origin(form))
 
 
-def _of_product(forms: Sequence[Form]) -> Factors | None:
-    for number, factors in ((0, forms[1]), (1, forms[0])):
-        if factors.constant and (factor := single(factors.pattern)) is not None:
-            return (0, factor) if number else (factor, 0)
-    return None
+Given = Callable[[int], Any]
+"""Gives the value of an operand, by its number, if that is known, else None."""
 
 
-def _of_shift(forms: Sequence[Form]) -> Factors | None:
-    shift = single(forms[1].pattern) if forms[1].constant else None
-    return None if shift is None or not 0 <= shift < 63 else (1 << shift, 0)
+def _of_product(given: Given) -> Sequence[Any] | None:
+    if (factor := given(1)) is not None:
+        return (factor, 0)
+    return None if (factor := given(0)) is None else (0, factor)
 
 
-_FACTORS: dict[str, Callable[[Sequence[Form]], Factors | None]] = {
+def _of_shift(given: Given) -> Sequence[Any] | None:
+    shift = given(1)
+    return None if shift is None or np.any((shift < 0) | (shift >= 63)) else (1 << shift, 0)
+
+
+FACTORS: Mapping[str, Callable[[Given], Sequence[Any] | None]] = {
     "add": lambda _: (1, 1),
     "sub": lambda _: (1, -1),
     "neg": lambda _: (-1,),
@@ -235,7 +238,7 @@ def _moved(op: Op, forms: Sequence[Form]) -> Form:
 
 def _converted(op: Op, forms: Sequence[Form]) -> Form | None:
     dtype, form = op.results[0].dtype, forms[0]
-    return None if dtype.kind == "b" else widened(form, op.operands[0].dtype if form.based else None, dtype)
+    return None if dtype.kind == "b" else widened(form, op.operands[0].dtype, dtype)
 
 
 def iota(op: Op, dimensions: int) -> Form | None:

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xeemu.knowledge import expressions, intervals
-from xeemu.knowledge.expressions import ELEMENT, TABLE, Axis, Expression
+from xeemu.knowledge import expressions, forms, intervals
+from xeemu.knowledge.expressions import TABLE, Axis, Expression
 
 
 class Growth(NamedTuple):
@@ -61,52 +61,29 @@ Fixed = Callable[[Expression], np.ndarray | None]
 _Rule = Callable[[Fixed, Expression, Sequence[Growth]], Growth | None]
 
 
-def _add(_: Fixed, e: Expression, growths: Sequence[Growth]) -> Growth:
-    period = math.lcm(*(growth.period for growth in growths))
-    return Growth(period, sum(growth.over(period) for growth in growths))
+def _linear(fixed: Fixed, e: Expression, growths: Sequence[Growth]) -> Growth | None:
+    """A sum of multiples of the operands."""
 
+    def known(number: int) -> np.ndarray | None:
+        value = fixed(e.operands[number])
+        return None if value is None else value.astype(np.int64)
 
-def _mul(fixed: Fixed, e: Expression, growths: Sequence[Growth]) -> Growth | None:
-    for number, growth in enumerate(growths):
-        factor = fixed(e.operands[1 - number])
-        if factor is not None:
-            return Growth(growth.period, _simple(growth.delta * factor.astype(np.int64)))
-    return None
-
-
-def _shift_left(fixed: Fixed, e: Expression, growths: Sequence[Growth]) -> Growth | None:
-    shift = fixed(e.operands[1])
-    if shift is None:
+    if (factors := forms.FACTORS[e.op](known)) is None:
         return None
-    return Growth(growths[0].period, _simple(growths[0].delta * (1 << shift.astype(np.int64))))
+    period = math.lcm(*(growth.period for growth in growths))
+    return Growth(period, _simple(sum(g.over(period) * factor for g, factor in zip(growths, factors, strict=True))))
 
 
 def _divide(fixed: Fixed, e: Expression, growths: Sequence[Growth]) -> Growth | None:
-    divisor = _divisor(fixed, e)
-    if divisor is None or not _rounds_down(e):
+    by, number = fixed(e.operands[1]), e.operands[0]
+    numbers = number.interval or intervals.of_dtype(number.dtype)
+    if by is None or not by.size or (by != by.flat[0]).any() or numbers is None:
+        return None
+    divisor = intervals.divisor(e.op, int(by.flat[0]), numbers, number.dtype)
+    if divisor is None:
         return None
     period = growths[0].period * (divisor // growths[0].common(divisor))
-    delta = growths[0].over(period) // divisor
-    return Growth(period, 0 if e.op == "rem" else delta)
-
-
-def _rounds_down(e: Expression) -> bool:
-    """True if a quotient is the next lower integer."""
-    numerator = e.operands[0]
-    signed = intervals.of_dtype(f"i{numerator.dtype.itemsize}")
-    if e.op == "shift_right_arithmetic" and numerator.dtype.kind == "i":
-        return True
-    return signed is not None and intervals.within(numerator.interval, (0, signed[1]))
-
-
-def _divisor(fixed: Fixed, e: Expression) -> int | None:
-    """The one positive number by which an operation divides in a box."""
-    by = fixed(e.operands[1])
-    if by is None or not by.size or (by != by.flat[0]).any():
-        return None
-    number = int(by.flat[0])
-    number = 1 << number if e.op.startswith("shift") else number
-    return number if number > 0 else None
+    return Growth(period, 0 if e.op == "rem" else growths[0].over(period) // divisor)
 
 
 def _bitwise(fixed: Fixed, e: Expression, growths: Sequence[Growth]) -> Growth | None:
@@ -126,10 +103,6 @@ def _same(_: Fixed, e: Expression, growths: Sequence[Growth]) -> Growth:
     return growths[0]
 
 
-def _negate(_: Fixed, e: Expression, growths: Sequence[Growth]) -> Growth:
-    return Growth(growths[0].period, -growths[0].delta)
-
-
 def _move(_: Fixed, e: Expression, growths: Sequence[Growth]) -> Growth:
     (growth,) = growths
     if np.ndim(growth.delta) == 0:
@@ -147,18 +120,16 @@ def _element(fixed: Fixed, e: Expression, growths: Sequence[Growth]) -> Growth |
     return Growth(place.period, _simple(place.delta * differences[0]))
 
 
-def _simple(delta: np.ndarray) -> Any:
+def _simple(delta: Any) -> Any:
     """An int for an array of equal elements."""
+    if type(delta) is int:
+        return delta
     flat = np.asarray(delta, np.int64).reshape(-1)
     return int(flat[0]) if flat.size and (flat == flat[0]).all() else np.asarray(delta, np.int64)
 
 
 RULES: Mapping[str, _Rule] = {
-    "add": _add,
-    "sub": lambda _, e, growths: difference(*growths),
-    "mul": _mul,
-    "neg": _negate,
-    "shift_left": _shift_left,
+    **dict.fromkeys(forms.FACTORS, _linear),
     "shift_right_arithmetic": _divide,
     "shift_right_logical": _divide,
     "div": _divide,
@@ -167,7 +138,6 @@ RULES: Mapping[str, _Rule] = {
     "or": _bitwise,
     "xor": _bitwise,
     "convert_element_type": _same,
-    ELEMENT: _element,
     TABLE: _element,
     **dict.fromkeys(expressions.MOVES, _move),
 }

@@ -98,7 +98,7 @@ def excerpts(
     Raises:
       TooLarge: there are too many.
     """
-    facts = [fact for operation in operations for fact in _facts(operation, tree)]
+    facts = [part for operation in operations for part in progress(operation, tree)]
     cuts = [_cuts(axis, [fact.box for fact in facts]) for axis in tree.groups]
     if math.prod(map(len, cuts)) > _MOST_REGIONS:
         raise TooLarge
@@ -111,7 +111,7 @@ def excerpts(
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Fact:
+class Progress:
     """How an access moves with the group id inside a box.
 
     Attributes:
@@ -125,14 +125,24 @@ class _Fact:
     still: Sequence[Mapping[Axis, Growth]]
 
 
-def _facts(operation: Operation, tree: AccessTree) -> list[_Fact]:
-    index, mask = operation.linear_index, symbolic_addresses.possible(operation, tree)
-    conditions = [c for c in operation.node.conditions if c.known]
+def progress(operation: Operation, tree: AccessTree) -> list[Progress]:
+    """How a known access moves in each part of its executions.
 
-    def examine(inside: Progressions) -> _Fact:
-        return _Fact(inside.box, inside.of(index), [inside.of(e) for e in (mask, *conditions)])
+    Raises:
+      TooLarge: that would take too much effort.
+    """
+    deciding = _deciding(operation, tree)
+
+    def examine(inside: Progressions) -> Progress:
+        return Progress(inside.box, inside.of(operation.linear_index), [inside.of(e) for e in deciding])
 
     return periodicity.divided(operation.node.boxes, examine)
+
+
+def _deciding(operation: Operation, tree: AccessTree) -> list[Expression]:
+    """What decides on the elements of an access and is known: of the mask what it may leave, and the conditions."""
+    conditions = [c for c in operation.node.conditions if c.known]
+    return [symbolic_addresses.possible(operation, tree), *conditions]
 
 
 def _cuts(axis: Axis, boxes: Sequence[Box]) -> list[range]:
@@ -141,27 +151,27 @@ def _cuts(axis: Axis, boxes: Sequence[Box]) -> list[range]:
     return [range(a, b) for a, b in itertools.pairwise(ends)]
 
 
-def _indices(axis: Axis, part: range, facts: Sequence[_Fact], fixed: bool) -> np.ndarray:
+def _indices(axis: Axis, part: range, facts: Sequence[Progress], fixed: bool) -> np.ndarray:
     """The first groups along a part of an axis, after which all repeats."""
-    period, growth = _common(axis, part, facts)
+    period, growth = common(axis, part, facts)
     moving = len(growth) > 1 or (fixed and any(growth))
     count = len(part) if moving else min(period, len(part))
     return np.arange(part.start, part.start + _few(count))
 
 
-def _iterations(axis: Axis, facts: Sequence[_Fact], paced: bool) -> np.ndarray:
+def _iterations(axis: Axis, facts: Sequence[Progress], paced: bool) -> np.ndarray:
     """Iterations of a loop that stand for all."""
     around = [fact for fact in facts if axis in fact.box]
     chosen = []
     for part in _cuts(axis, [fact.box for fact in around]):
-        period, growth = _common(axis, part, around)
+        period, growth = common(axis, part, around)
         repeats = len(growth) <= 1 and (paced or not any(growth))
         ends = period + 1 if repeats else len(part)
         chosen += [part[:ends], part[max(len(part) - ends, 0) :]]
     return np.unique(np.concatenate([np.arange(r.start, r.start + _few(len(r))) for r in chosen]))
 
 
-def _common(axis: Axis, part: range, facts: Sequence[_Fact]) -> tuple[int, set[int]]:
+def common(axis: Axis, part: range, facts: Sequence[Progress]) -> tuple[int, set[int]]:
     """After how many indices of a part of an axis the accesses repeat, and by how much their addresses grow."""
     within = [fact for fact in facts if fact.box[axis].start < part.stop and part.start < fact.box[axis].stop]
     steps = [fact.index.get(axis, STILL) for fact in within]
@@ -195,12 +205,8 @@ def of_operation(
     Raises:
       TooLarge: that would be too much.
     """
-    index, mask = operation.linear_index, symbolic_addresses.possible(operation, tree)
-    conditions = [c for c in operation.node.conditions if c.known]
-    parts = [
-        _in_box(operation, box, excerpt, (index, mask, *conditions), clocks, tree, everyone)
-        for box in operation.node.boxes
-    ]
+    known = (operation.linear_index, *_deciding(operation, tree))
+    parts = [_in_box(operation, box, excerpt, known, clocks, tree, everyone) for box in operation.node.boxes]
     return _joined([part for part in parts if part is not None], len(clocks))
 
 
@@ -261,17 +267,9 @@ def _points(
 
 def _joined(parts: Sequence[Instances], clocks: int) -> Instances:
     nothing = np.zeros(0, np.int64)
-
-    def join(arrays: Sequence[np.ndarray]) -> np.ndarray:
-        return np.concatenate(arrays) if arrays else nothing
-
-    counts = tuple(join([part.counts[k] for part in parts]) for k in range(clocks))
-    return Instances(
-        join([part.group for part in parts]),
-        join([part.item for part in parts]),
-        join([part.element for part in parts]),
-        counts,
-    )
+    each = [(part.group, part.item, part.element, *part.counts) for part in parts]
+    group, item, element, *counts = map(np.concatenate, zip((nothing,) * (3 + clocks), *each, strict=True))
+    return Instances(group, item, element, tuple(counts))
 
 
 def everywhere(tree: AccessTree) -> Excerpt:

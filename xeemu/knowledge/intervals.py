@@ -7,6 +7,7 @@ the result with the value's dtype to see whether it can overflow.
 import functools
 import itertools
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -67,16 +68,39 @@ def of_op(op: Op, operands: _Known) -> Interval | None:
     return rule(op, operands) if rule else None
 
 
-def _corners(combine: Callable[[int, int], int]) -> _Rule:
-    """For operations that are monotone in each operand: the extremes lie in the corners."""
+def corners(combine: Callable[..., int], *operands: Interval | None) -> Interval | None:
+    """The interval of what is monotone in each operand: the extremes lie in the corners. None if some is not known."""
+    if any(o is None for o in operands):
+        return None
+    return _hull([combine(*ends) for ends in itertools.product(*(o for o in operands if o))])
 
-    def rule(_: Op, operands: _Known) -> Interval | None:
-        if any(o is None for o in operands):
-            return None
-        ends = [combine(*ends) for ends in itertools.product(*(o for o in operands if o))]
-        return (min(ends), max(ends))
 
-    return rule
+def divisor(name: str, by: int, number: Interval, dtype: np.dtype) -> int | None:
+    """The number by which an operation divides, rounding down, or of which it gives the rest; None if it does not.
+
+    Args:
+      name: of the operation.
+      by: its second operand.
+      number: the interval of the first one.
+      dtype: of both.
+    """
+    if name in ("div", "rem"):
+        return by if by > 0 and number[0] >= 0 else None
+    bits = 8 * dtype.itemsize
+    # XLA takes the top bit for a sign in unsigned types too.
+    plain = number[1] < 1 << bits - 1 if name == "shift_right_arithmetic" else number[0] >= 0
+    return 1 << by if name in _RIGHT_SHIFTS and plain and 0 <= by < bits else None
+
+
+_RIGHT_SHIFTS = ("shift_right_arithmetic", "shift_right_logical")
+
+
+def _hull(numbers: Sequence[int]) -> Interval:
+    return (min(numbers), max(numbers))
+
+
+def _corners(combine: Callable[..., int]) -> _Rule:
+    return lambda _, operands: corners(combine, *operands)
 
 
 def _same(op: Op, operands: _Known) -> Interval | None:
@@ -87,17 +111,13 @@ def _join_all(_: Op, operands: _Known) -> Interval | None:
     return join(*operands)
 
 
-def _unary(function: Callable[[Interval], Interval]) -> _Rule:
-    return lambda _, operands: function(operands[0]) if operands[0] else None
-
-
 def _binary(function: Callable[[Interval, Interval], Interval | None]) -> _Rule:
     return lambda _, operands: function(operands[0], operands[1]) if operands[0] and operands[1] else None
 
 
-def _absolute(a: Interval) -> Interval:
-    ends = (abs(a[0]), abs(a[1]))
-    return (0 if a[0] <= 0 <= a[1] else min(ends), max(ends))
+def _around_zero(function: Callable[[int], int], a: Interval | None) -> Interval | None:
+    """Of what is monotone on either side of 0."""
+    return _hull([function(x) for x in (*a, min(max(a[0], 0), a[1]))]) if a else None
 
 
 def _and(a: Interval, b: Interval) -> Interval | None:
@@ -116,41 +136,24 @@ def _xor(a: Interval, b: Interval) -> Interval | None:
 
 
 def _not(op: Op, operands: _Known) -> Interval | None:
-    if operands[0] is None:
-        return None
-    low, high = operands[0]
     dtype = op.results[0].dtype
     top = 1 if dtype.kind == "b" else -1 if jnp.issubdtype(dtype, jnp.signedinteger) else int(jnp.iinfo(dtype).max)
-    return (top - high, top - low)
+    return corners(lambda x: top - x, operands[0])
 
 
-def _shift(function: Callable[[int, int], int]) -> _Rule:
-    corners = _corners(function)
-
-    def rule(op: Op, operands: _Known) -> Interval | None:
-        bits = 8 * op.results[0].dtype.itemsize
-        return corners(op, operands) if within(operands[1], (0, bits - 1)) else None
-
-    return rule
+def _shift_left(op: Op, operands: _Known) -> Interval | None:
+    fits = within(operands[1], (0, 8 * op.results[0].dtype.itemsize - 1))
+    return corners(operator.lshift, *operands) if fits else None
 
 
-def _logical_shift(op: Op, operands: _Known) -> Interval | None:
-    value = operands[0]
-    return _shift(lambda x, s: x >> s)(op, operands) if value and value[0] >= 0 else None
-
-
-def _arithmetic_shift(op: Op, operands: _Known) -> Interval | None:
-    """XLA takes the top bit for a sign in unsigned types too."""
-    bits = 8 * op.results[0].dtype.itemsize
-    signed = within(operands[0], (-(1 << bits - 1), (1 << bits - 1) - 1))
-    return _shift(lambda x, s: x >> s)(op, operands) if signed else None
+def _shift_right(op: Op, operands: _Known) -> Interval | None:
+    number, by = operands
+    ends = [divisor(op.name, end, number, op.results[0].dtype) for end in by] if number and by else [None]
+    return None if None in ends else corners(operator.rshift, number, by)
 
 
 def _div(a: Interval, b: Interval) -> Interval | None:
-    if b[0] <= 0:
-        return None
-    ends = [(abs(x) // y) * (1 if x >= 0 else -1) for x in a for y in b]
-    return (min(ends), max(ends))
+    return corners(lambda x, y: (abs(x) // y) * (1 if x >= 0 else -1), a, b) if b[0] > 0 else None
 
 
 def _rem(a: Interval, b: Interval) -> Interval | None:
@@ -161,35 +164,18 @@ def _rem(a: Interval, b: Interval) -> Interval | None:
     return (low, max(min(top, a[1]), 0)) if a[1] >= b[0] or a[0] < 0 else (max(low, a[0]), a[1])
 
 
-def _compare(holds: Callable[[Interval, Interval], bool], fails: Callable[[Interval, Interval], bool]) -> _Rule:
-    """Of when a comparison surely holds, and when it surely does not."""
-
-    def rule(_: Op, operands: _Known) -> Interval:
-        a, b = operands
-        certain = [bool(a and b and outcome(a, b)) for outcome in (holds, fails)]
-        return (int(certain[0]), int(not certain[1]))
-
-    return rule
+def _comparison(holds: Callable[[int, int], bool]) -> _Rule:
+    return lambda _, operands: corners(lambda x, y: int(holds(x, y)), *operands) or (0, 1)
 
 
-def _below(a: Interval, b: Interval) -> bool:
-    return a[1] < b[0]
+def _equal(_: Op, operands: _Known) -> Interval:
+    a, b = operands
+    return (int(a is not None and a == b and a[0] == a[1]), int(not (a and b and disjoint(a, b))))
 
 
-def _up_to(a: Interval, b: Interval) -> bool:
-    return a[1] <= b[0]
-
-
-def _above(a: Interval, b: Interval) -> bool:
-    return a[0] > b[1]
-
-
-def _from(a: Interval, b: Interval) -> bool:
-    return a[0] >= b[1]
-
-
-def _equal(a: Interval, b: Interval) -> bool:
-    return a == b and a[0] == a[1]
+def _differ(op: Op, operands: _Known) -> Interval:
+    low, high = _equal(op, operands)
+    return (1 - high, 1 - low)
 
 
 def _select(_: Op, operands: _Known) -> Interval | None:
@@ -197,13 +183,6 @@ def _select(_: Op, operands: _Known) -> Interval | None:
     if which and which[0] == which[1] and 0 <= which[0] < len(cases):
         return cases[which[0]]
     return join(*cases)
-
-
-def _clamp(_: Op, operands: _Known) -> Interval | None:
-    low, x, high = operands
-    if not (low and x and high):
-        return None
-    return (min(max(x[0], low[0]), high[0]), min(max(x[1], low[1]), high[1]))
 
 
 def _convert(op: Op, operands: _Known) -> Interval | None:
@@ -217,10 +196,8 @@ def _iota(op: Op, _: _Known) -> Interval | None:
 
 
 def _sum(op: Op, operands: _Known) -> Interval | None:
-    if operands[0] is None:
-        return None
     terms = math.prod(op.operands[0].shape[axis] for axis in op.attributes["axes"])
-    return (operands[0][0] * terms, operands[0][1] * terms)
+    return corners(lambda x: x * terms, operands[0])
 
 
 def _argument(op: Op, _: _Known) -> Interval | None:
@@ -228,41 +205,37 @@ def _argument(op: Op, _: _Known) -> Interval | None:
 
 
 def _power(op: Op, operands: _Known) -> Interval | None:
-    exponent, base = op.attributes["y"], operands[0]
-    if base is None or exponent < 0:
-        return None
-    ends = [x**exponent for x in base] + ([0] if base[0] <= 0 <= base[1] else [])
-    return (min(ends), max(ends))
+    exponent = op.attributes["y"]
+    return None if exponent < 0 else _around_zero(lambda x: int(x**exponent), operands[0])
 
 
 _RULES: dict[str, _Rule] = {
     **{name: _same for name, op in table.OPS.items() if op.among},
     "concatenate": _join_all,
     "pad": _join_all,
-    "add": _corners(lambda x, y: x + y),
-    "sub": _corners(lambda x, y: x - y),
-    "mul": _corners(lambda x, y: x * y),
+    "add": _corners(operator.add),
+    "sub": _corners(operator.sub),
+    "mul": _corners(operator.mul),
     "max": _corners(max),
     "min": _corners(min),
-    "neg": _unary(lambda a: (-a[1], -a[0])),
-    "abs": _unary(_absolute),
-    "sign": _unary(lambda a: ((a[0] > 0) - (a[0] < 0), (a[1] > 0) - (a[1] < 0))),
-    "clamp": _clamp,
+    "neg": _corners(operator.neg),
+    "abs": lambda _, operands: _around_zero(abs, operands[0]),
+    "sign": _corners(lambda x: (x > 0) - (x < 0)),
+    "clamp": _corners(lambda low, x, high: min(max(x, low), high)),
     "and": _binary(_and),
     "or": _binary(_or),
     "xor": _binary(_xor),
     "not": _not,
-    "shift_left": _shift(lambda x, s: x << s),
-    "shift_right_arithmetic": _arithmetic_shift,
-    "shift_right_logical": _logical_shift,
+    "shift_left": _shift_left,
+    **dict.fromkeys(_RIGHT_SHIFTS, _shift_right),
     "div": _binary(_div),
     "rem": _binary(_rem),
-    "lt": _compare(_below, _from),
-    "le": _compare(_up_to, _above),
-    "gt": _compare(_above, _up_to),
-    "ge": _compare(_from, _below),
-    "eq": _compare(_equal, disjoint),
-    "ne": _compare(disjoint, _equal),
+    "lt": _comparison(operator.lt),
+    "le": _comparison(operator.le),
+    "gt": _comparison(operator.gt),
+    "ge": _comparison(operator.ge),
+    "eq": _equal,
+    "ne": _differ,
     "select_n": _select,
     "convert_element_type": _convert,
     "integer_pow": _power,

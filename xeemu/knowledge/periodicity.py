@@ -6,6 +6,7 @@ step come out the same on all but a small part of a long axis; where they do not
 split, until in every box all is regular. Then a few points of each box stand for all of them.
 """
 
+import bisect
 import contextlib
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from xeemu.knowledge import budget, expressions, growth
+from xeemu.knowledge import budget, constant_folding, expressions, growth
 from xeemu.knowledge.budget import Budget, BudgetedGrid
 from xeemu.knowledge.expressions import AXIS, UNKNOWN, Axis, Expression, Grid, TooLarge
 from xeemu.knowledge.growth import STILL, Growth, Growths, difference
@@ -217,7 +218,7 @@ class Progressions:
         """
         difference = _signs(self._ends(steps), a, b)
         flat = difference.reshape(-1, *np.broadcast_shapes(a.shape, b.shape))
-        outcomes = _OUTCOMES[op](flat)
+        outcomes = _outcomes(op, flat)
         return bool((outcomes == outcomes[:1]).all())
 
     def _ends(self, steps: Growths) -> Grid:
@@ -307,14 +308,7 @@ def _reach(step: Growth, extent: int) -> float:
 
 def _longest(limit: int, holds: Callable[[int], bool]) -> int:
     """The greatest count up to a limit for which something holds that then holds for all smaller ones."""
-    low, high = 0, limit
-    while low < high:
-        middle = (low + high + 1) // 2
-        if holds(middle):
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    return bisect.bisect(range(1, limit + 1), False, key=lambda count: not holds(count))
 
 
 def _signs(grid: Grid, a: Expression, b: Expression) -> np.ndarray:
@@ -324,43 +318,33 @@ def _signs(grid: Grid, a: Expression, b: Expression) -> np.ndarray:
     return (left > right).astype(np.int8) - (left < right).astype(np.int8)
 
 
-_OUTCOMES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "lt": lambda sign: sign < 0,
-    "le": lambda sign: sign <= 0,
-    "gt": lambda sign: sign > 0,
-    "ge": lambda sign: sign >= 0,
-    # Between two ends with other signs there may be a zero.
-    "eq": lambda sign: sign,
-    "ne": lambda sign: sign,
-}
-_COMPARISONS = frozenset(_OUTCOMES)
+def _outcomes(op: str, signs: np.ndarray) -> np.ndarray:
+    """What a comparison gives, of the signs of differences at ends: with two signs there may be a 0 between them."""
+    return signs if op in ("eq", "ne") else np.asarray(constant_folding.ELEMENTWISE[op]({}, signs, 0))
 
 
-def _order(op: str, a: Expression, b: Expression) -> Expression:
-    shape = np.broadcast_shapes(a.shape, b.shape)
-    return expressions.apply(op, (a, b), {}, shape, np.bool_, (0, 1), True)
+_COMPARISONS = frozenset(("lt", "le", "gt", "ge", "eq", "ne"))
 
 
 def _absolute(e: Expression) -> tuple[Expression, Sequence[Expression]]:
     (x,) = e.operands
     zero = expressions.constant(0, x.dtype)
     negative = expressions.apply("neg", (x,), {}, x.shape, x.dtype, None, e.exact)
-    return _order("lt", x, zero), (x, negative)
+    return expressions.truth("lt", x, zero), (x, negative)
 
 
 def _sign(e: Expression) -> tuple[Expression, Sequence[Expression]]:
     (x,) = e.operands
     zero, one, minus = (expressions.constant(np.full(x.shape, value), x.dtype) for value in (0, 1, -1))
-    high, low = _order("gt", x, zero), _order("lt", x, zero)
-    inner = expressions.apply("select_n", (high, zero, one), {}, x.shape, x.dtype, (0, 1), True)
-    return low, (inner, minus)
+    high, low = expressions.truth("gt", x, zero), expressions.truth("lt", x, zero)
+    return low, (expressions.exact("select_n", high, zero, one, interval=(0, 1)), minus)
 
 
 # Operations that choose among expressions: what decides, as a bool or a number, and the alternatives.
 _CHOICES: dict[str, Callable[[Expression], tuple[Expression, Sequence[Expression]]]] = {
     "select_n": lambda e: (e.operands[0], e.operands[1:]),
-    "min": lambda e: (_order("lt", e.operands[1], e.operands[0]), e.operands),
-    "max": lambda e: (_order("gt", e.operands[1], e.operands[0]), e.operands),
+    "min": lambda e: (expressions.truth("lt", e.operands[1], e.operands[0]), e.operands),
+    "max": lambda e: (expressions.truth("gt", e.operands[1], e.operands[0]), e.operands),
     "abs": _absolute,
     "sign": _sign,
 }

@@ -42,14 +42,14 @@ def uniform(geometry: Geometry, groups: Sequence[Axis], facts: Facts, op: Op, op
     if not present.constant:
         low = 0 if np.dtype(dtype).kind == "b" else np.iinfo(dtype).min
         least = expressions.constant(np.full(x.shape, low), dtype)
-        x = expressions.apply("select_n", (present, least, x), {}, x.shape, dtype, None, True)
-    x = expressions.apply("reshape", (x,), {"new_sizes": (count,)}, (count,), dtype, x.interval, True)
+        x = expressions.exact("select_n", present, least, x)
+    x = expressions.reshaped(x, (count,))
     combine = "or" if np.dtype(dtype).kind == "b" else "max"
     while count > 1:
         half = -(-count // 2)
-        parts = [_part(x, first, half) for first in (0, count - half)]
-        x, count = expressions.apply(combine, parts, {}, (half,), dtype, x.interval, True), half
-    return expressions.apply("reshape", (x,), {"new_sizes": ()}, (), dtype, interval, True)
+        parts = [expressions.sliced(x, 0, first, half) for first in (0, count - half)]
+        x, count = expressions.exact(combine, *parts, interval=x.interval), half
+    return expressions.reshaped(x, (), interval)
 
 
 def group_id(geometry: Geometry, groups: Sequence[Axis], dim: int | None, dtype: Any) -> Expression:
@@ -61,7 +61,7 @@ def group_id(geometry: Geometry, groups: Sequence[Axis], dim: int | None, dtype:
     for axis, stride in zip(groups, strides, strict=True):
         if stride:
             total = expressions.add(total, expressions.scale(expressions.of_axis(axis), stride))
-    return _converted(total, dtype)
+    return expressions.converted(total, dtype)
 
 
 def is_taken(which: Expression, k: int, count: int) -> Expression:
@@ -78,7 +78,7 @@ def joined(facts: Facts, which: Expression, v: Value, alternatives: Sequence[Ite
     cases = [a for a in alternatives if isinstance(a, Expression)]
     if not all(c.known for c in (which, *cases)) or not intervals.within(which.interval, (0, len(cases) - 1)):
         return unknown(facts, v)
-    return expressions.apply("select_n", (which, *cases), {}, v.shape, v.dtype, facts.values[v].interval, True)
+    return expressions.exact("select_n", which, *cases, interval=facts.values[v].interval)
 
 
 def carried(facts: Facts, carries: Sequence[Item], iterations: Expression | None) -> list[Item]:
@@ -94,7 +94,7 @@ def _grown(facts: Facts, v: Value, out: Value, start: Expression, iterations: Ex
     step = induction.increment(facts.body, v, out)
     if step is None or iterations is None:
         return unknown(facts, v)
-    return _converted(expressions.add(start, expressions.scale(iterations, step)), v.dtype)
+    return expressions.converted(expressions.add(start, expressions.scale(iterations, step)), v.dtype)
 
 
 def known_after(facts: Facts, op: Op, items: Sequence[Item]) -> list[Item]:
@@ -108,7 +108,7 @@ def element(array: Item, counter: Expression, scan: control.Scan) -> Expression:
     assert isinstance(array, Expression)
     if scan.reverse:
         counter = expressions.add(expressions.constant(scan.length - 1, np.int64), expressions.scale(counter, -1))
-    return expressions.element(array, counter)
+    return expressions.elements(array, counter)
 
 
 def is_known(item: Item) -> bool:
@@ -127,13 +127,6 @@ def unknown(facts: Facts, v: Value) -> Expression:
     return expressions.unknown(v.shape, v.dtype, facts.values[v].interval)
 
 
-def _converted(value: Expression, dtype: Any) -> Expression:
-    exact = intervals.within(value.interval, intervals.of_dtype(dtype))
-    interval = value.interval if exact else intervals.of_dtype(dtype)
-    params = {"new_dtype": np.dtype(dtype)}
-    return expressions.apply("convert_element_type", (value,), params, value.shape, dtype, interval, exact)
-
-
 def operation(facts: Facts, op: Op, v: Value, operands: Sequence[Item]) -> Expression:
     """What an operation of JAX gives for one of its results."""
     name = op.name
@@ -147,8 +140,7 @@ def operation(facts: Facts, op: Op, v: Value, operands: Sequence[Item]) -> Expre
         return found
     if name == "clamp":
         low, x, high = values
-        least = expressions.apply("max", (x, low), {}, v.shape, v.dtype, None, True)
-        return expressions.apply("min", (least, high), {}, v.shape, v.dtype, interval, True)
+        return expressions.exact("min", expressions.exact("max", x, low), high, interval=interval)
     bound = intervals.of_op(op, [o.interval for o in values])
     fits = intervals.within(bound, intervals.of_dtype(v.dtype))
     exact = ops.of(op).fits or fits
@@ -156,8 +148,3 @@ def operation(facts: Facts, op: Op, v: Value, operands: Sequence[Item]) -> Expre
     if fits and intervals.within(bound, interval):
         interval = bound
     return expressions.apply(name, values, op.attributes, v.shape, v.dtype, interval, exact)
-
-
-def _part(x: Expression, first: int, count: int) -> Expression:
-    params = {"start_indices": (first,), "limit_indices": (first + count,), "strides": None}
-    return expressions.apply("slice", (x,), params, (count,), x.dtype, x.interval, True)

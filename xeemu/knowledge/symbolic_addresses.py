@@ -1,6 +1,5 @@
 """Symbolic addresses: the elements of a memory that an access touches, as expressions and at points of their axes."""
 
-import dataclasses
 import math
 from collections.abc import Sequence
 
@@ -29,17 +28,18 @@ def _bounds(operation: Operation) -> Expression:
 
 def possible(operation: Operation, tree: AccessTree) -> Expression:
     """The same, as if a mask that depends on data left all in."""
-    if operation.mask is not None and not operation.mask.known:
-        operation = dataclasses.replace(operation, mask=None)
-    return lane_mask(operation, tree)
+    return expressions.both(_active(operation, tree), _bounds(operation))
 
 
 def outside(operation: Operation, tree: AccessTree) -> Expression:
     """Which elements lie outside the memory's bounds, as if a mask that depends on data left all in."""
+    return expressions.both(_active(operation, tree), expressions.truth("not", _bounds(operation)))
+
+
+def _active(operation: Operation, tree: AccessTree) -> Expression:
+    """Which elements are of work-items that exist, and left in by the mask if it does not depend on data."""
     mask = operation.mask if operation.mask is not None and operation.mask.known else expressions.TRUE
-    inside = _bounds(operation)
-    beyond = expressions.apply("not", (inside,), {}, inside.shape, np.bool_, (0, 1), True)
-    return expressions.both(expressions.both(mask, _present(operation, tree)), beyond)
+    return expressions.both(mask, _present(operation, tree))
 
 
 def _present(operation: Operation, tree: AccessTree) -> Expression:

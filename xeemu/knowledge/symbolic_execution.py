@@ -220,7 +220,7 @@ class _Execution:
             return None
         zero, difference = expressions.constant(0, np.int64), expressions.add(end, expressions.scale(start, -1))
         interval = (0, max(difference.interval[1], 0)) if difference.interval else None
-        trips = expressions.apply("max", (difference, zero), {}, (), np.int64, interval, True)
+        trips = expressions.exact("max", difference, zero, interval=interval)
         try:
             ends = periodicity.divided(loop.node.boxes, lambda inside: inside.extremes(trips))
         except TooLarge:

@@ -33,11 +33,11 @@ def looked_up(op: Op, v: Value, operands: Sequence[Expression]) -> Expression | 
         inside = expressions.both(inside, expressions.inside(place, size))
         stride = math.prod(array.shape[axis + 1 :])
         places = expressions.add(places, expressions.scale(_clipped(place, size - 1), stride))
-    found = expressions.looked_up(array, places, intervals.of_array(array.array))
+    found = expressions.elements(expressions.constant(array.array.reshape(-1)), places)
     if op.attributes["mode"] != GatherScatterMode.FILL_OR_DROP or (inside.constant and inside.array.all()):
         return found
     fill = expressions.constant(np.full(v.shape, _fill(op, array.dtype)), array.dtype)
-    return expressions.apply("select_n", (inside, fill, found), {}, v.shape, v.dtype, None, True)
+    return expressions.exact("select_n", inside, fill, found)
 
 
 def _sliced(v: Value, array: Expression, starts: Sequence[Expression]) -> Expression:
@@ -48,16 +48,12 @@ def _sliced(v: Value, array: Expression, starts: Sequence[Expression]) -> Expres
             _clipped(start, array.shape[axis] - v.shape[axis]), math.prod(array.shape[axis + 1 :])
         )
         places = expressions.add(places, first)
-    return expressions.looked_up(array, places, intervals.of_array(array.array))
+    return expressions.elements(expressions.constant(array.array.reshape(-1)), places)
 
 
 def _component(indices: Expression, k: int, shape: tuple[int, ...]) -> Expression:
     """The indices along one axis of the array, which lie side by side with those along the others."""
-    rank = len(indices.shape) - 1
-    ends = {"start_indices": (0,) * rank + (k,), "limit_indices": (*indices.shape[:-1], k + 1), "strides": None}
-    shapes = (*indices.shape[:-1], 1)
-    part = expressions.apply("slice", (indices,), ends, shapes, indices.dtype, indices.interval, True)
-    return expressions.apply("reshape", (part,), {"new_sizes": shape}, shape, indices.dtype, indices.interval, True)
+    return expressions.reshaped(expressions.sliced(indices, len(indices.shape) - 1, k, 1), shape)
 
 
 def _clipped(place: Expression, most: int) -> Expression:
@@ -65,8 +61,7 @@ def _clipped(place: Expression, most: int) -> Expression:
         return place
     wide = expressions.add(place, expressions.constant(0, np.int64))
     low, high = expressions.constant(0, np.int64), expressions.constant(most, np.int64)
-    least = expressions.apply("max", (wide, low), {}, wide.shape, np.int64, None, True)
-    return expressions.apply("min", (least, high), {}, wide.shape, np.int64, (0, most), True)
+    return expressions.exact("min", expressions.exact("max", wide, low), high, interval=(0, most))
 
 
 def _fill(op: Op, dtype: np.dtype) -> int:
