@@ -16,7 +16,6 @@ from xeemu.planning.layout_assignment import Setting
 from xeemu.planning.layouts import BY_ITEM
 from xeemu.planning.operation_plans import (
     AsItIs,
-    Chosen,
     Elementwise,
     Exact,
     Formed,
@@ -66,11 +65,6 @@ def test_what_gives_nothing_is_carried_out_all_the_same():
         return x
 
     assert plans(printing, "debug_print") + plans(printing, "debug_callback") == [Lifted(AsItIs())]
-
-
-def test_a_choice_that_is_known_is_what_it_takes():
-    (plan,) = plans(lambda wg, x, n: lax.select(wg.local_id() < 100, x * 2, x * 3), "select_n")
-    assert isinstance(plan, Chosen)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,6 @@ from xeemu.planning.compare_fusion import Comparison
 from xeemu.planning.layouts import LANE_FORM, BySubgroup, LaneForm, Layout, Masked, Sharing
 from xeemu.planning.operation_plans import (
     Binding,
-    Chosen,
     Collected,
     Elementwise,
     Exact,
@@ -56,8 +55,6 @@ def results(plan: OperationPlan, applied: Applied, chunk: EmittedChunk) -> list[
     match plan:
         case Formed():
             return [_formed(facts, op, operands)]
-        case Chosen(value):
-            return [applied.read(value)]
         case Elementwise(binding):
             bind = _bound(binding, operands)
             return [_Elementwise(plan, bind, op, operands, chunk).result(facts, applied.layouts[0])]

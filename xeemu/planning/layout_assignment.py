@@ -21,7 +21,7 @@ from xeemu.planning import (
 from xeemu.planning.chunk import Chunk
 from xeemu.planning.compare_fusion import Comparison
 from xeemu.planning.layouts import BY_ITEM, LANE_FORM, ByItem, BySubgroup, Layout, Masked
-from xeemu.planning.operation_plans import Chosen, Elementwise, Formed, Movement, OperationPlan
+from xeemu.planning.operation_plans import Elementwise, Formed, Movement, OperationPlan
 from xeemu.planning.subgroup_layouts import Operand, Reading
 
 
@@ -201,8 +201,6 @@ class _Layouts:
                 return LANE_FORM
             case Comparison(value=value):
                 return subgroup_layouts.of_comparison(plan, self._operand(value), self.setting.geometry)
-            case Chosen(value):
-                return self._layout(value)
             case Elementwise():
                 return self._elementwise(op, [self._operand(a) for a in op.operands])
             case Movement():

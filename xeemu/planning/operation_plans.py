@@ -51,17 +51,6 @@ class Formed:
 
 
 @dataclasses.dataclass(frozen=True)
-class Chosen:
-    """The result is one of the operands, of a choice that is known.
-
-    Attributes:
-      value: the operand.
-    """
-
-    value: Value
-
-
-@dataclasses.dataclass(frozen=True)
 class Elementwise:
     """An operation that does for all groups at once what it does for one, as `vmap` would find out slowly.
 
@@ -111,7 +100,7 @@ class Collected:
     known: tuple[np.ndarray, ...] | None
 
 
-OperationPlan = Formed | Chosen | Comparison | Elementwise | Movement | Lifted | Collected
+OperationPlan = Formed | Comparison | Elementwise | Movement | Lifted | Collected
 
 
 def of_op(op: Op, facts: Facts, multiplies: bool, of_run: Set[Value] = frozenset()) -> OperationPlan:
@@ -123,8 +112,6 @@ def of_op(op: Op, facts: Facts, multiplies: bool, of_run: Set[Value] = frozenset
       multiplies: true if divisions of many integers by one are multiplications.
       of_run: the runtime values of its body, which no compiler knows.
     """
-    if (chosen := _only_chosen(op, facts)) is not None:
-        return Chosen(chosen)
     if _is_elementwise(op, facts):
         return Elementwise(_binding(op, facts, multiplies, of_run), _repeated(op, facts))
     if len(op.results) == 1 and ops.of(op).kind is Kind.MOVEMENT:
@@ -141,16 +128,6 @@ def of_collective(op: Op, facts: Facts) -> Collected:
     if not varies or len(forms) < len(others):
         return Collected(None)
     return Collected(tuple(form.pattern.astype(a.dtype) for form, a in zip(forms, op.operands[1:], strict=True)))
-
-
-def _only_chosen(op: Op, facts: Facts) -> Value | None:
-    """The operand that a choice is known to take, if it may stand for the result."""
-    if op.name != "select_n" or (only := facts.value(op.operands[0]).only) is None:
-        return None
-    chosen, out = op.operands[1 + only], op.results[0]
-    known = facts.value(chosen)
-    same = (chosen.shape, known.varying) == (out.shape, facts.values[out].varying)
-    return chosen if same and known.form is None and facts.values[out].form is None else None
 
 
 def _is_elementwise(op: Op, facts: Facts) -> bool:
