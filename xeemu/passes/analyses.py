@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 
-from xeemu.ir.program import Region, Value
+from xeemu.ir.program import Op, Region, Value
 from xeemu.knowledge import analysis, dataflow
 from xeemu.knowledge.analysis import Facts, Known
 from xeemu.language.program import Program
@@ -42,6 +42,11 @@ class Analyses:
         if len(found) < len(each):
             raise ValueError("what is called several times has no facts of its own; inline_calls has to come before")
         return found
+
+    @functools.cached_property
+    def made(self) -> dict[Value, Op]:
+        """For each value of the program and the regions in it the operation that computes it."""
+        return {value: op for op in self.program.body.walk() for value in op.results}
 
     @functools.cached_property
     def _values(self) -> dict[Value, Known]:

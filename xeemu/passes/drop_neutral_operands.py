@@ -19,8 +19,7 @@ from xeemu.passes.analyses import Analyses
 
 def drop_neutral_operands(program: Program, analyses: Analyses, target: Target) -> Program:
     """A program in which the other operand stands for the result of such an operation."""
-    made = {value: op for op in program.body.walk() for value in op.results}
-    left = {op: kept for op in dict.fromkeys(made.values()) if (kept := _left(op, made)) is not None}
+    left = {op: kept for op in program.body.walk() if (kept := _left(op, analyses.made)) is not None}
     if any(map(_is_sum, left)):
         found = signs.not_negative(program.body, lambda value: analyses.known(value).interval)
         left = {op: kept for op, kept in left.items() if not _is_sum(op) or kept in found}

@@ -34,7 +34,7 @@ def drop_redundant_masks(program: Program, analyses: Analyses, target: Target) -
 
 def redundant(analyses: Analyses) -> list[Op]:
     """The accesses of a program whose masks keep them within their memories and do nothing else."""
-    masks = _Masks(analyses.program, analyses)
+    masks = _Masks(analyses)
     return [op for op in analyses.program.body.walk() if _is_masked(op, analyses) and masks.guard(op)]
 
 
@@ -86,9 +86,8 @@ class _Condition:
 class _Masks:
     """What the masks of a program are made of."""
 
-    def __init__(self, program: Program, analyses: Analyses) -> None:
+    def __init__(self, analyses: Analyses) -> None:
         self.analyses = analyses
-        self.made = {value: op for op in program.body.walk() for value in op.results}
 
     def guard(self, op: Op) -> bool:
         """True if the mask of an access is true exactly where its index is within bounds."""
@@ -114,7 +113,7 @@ class _Masks:
 
     def _conditions(self, mask: Value) -> list[_Condition] | None:
         """The conditions of which a mask is the conjunction; None if it is none."""
-        op = None if isinstance(mask, Constant) else self.made.get(mask)
+        op = None if isinstance(mask, Constant) else self.analyses.made.get(mask)
         if op is None:
             return None
         if op.name == "and":
@@ -137,7 +136,7 @@ class _Masks:
 
     def _origin(self, value: Value) -> Value:
         """The value that others are in wider types."""
-        op = None if isinstance(value, Constant) else self.made.get(value)
+        op = None if isinstance(value, Constant) else self.analyses.made.get(value)
         if op is None or op.name != "convert_element_type":
             return value
         interval = self.analyses.known(op.operands[0]).interval

@@ -5,11 +5,11 @@ same work-items; barriers and fences in between order nothing, for no element ha
 """
 
 import dataclasses
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
-from xeemu.knowledge import addressing, injectivity
+from xeemu.knowledge import addressing, analysis, injectivity
 from xeemu.knowledge.addressing import Address
 from xeemu.knowledge.analysis import Facts, Known
 from xeemu.knowledge.forms import Form
@@ -65,24 +65,16 @@ def of_loop(loop: Op, analyses: Analyses) -> dict[Known, InvariantAddress]:
     if not uses:
         return {}
     numbers = _Numbering(loop)
-    for region in (inner for each in loop.regions for inner in _regions(each)):
-        for op in region.ops:
+    for facts in (inner for each in loop.regions for inner in analysis.bodies(analyses.by_region[each])):
+        for op in facts.body.ops:
             for memory in {analyses.known(value) for value in op.operands} & uses.keys():
-                uses[memory].add(op, analyses.by_region[region], numbers)
+                uses[memory].add(op, facts, numbers)
     invariants = {memory: use.invariant for memory, use in uses.items()}
     return {
         m: invariant
         for m, invariant in invariants.items()
         if invariant is not None and _is_sound(invariant, m, analyses)
     }
-
-
-def _regions(region: Region) -> Iterator[Region]:
-    """A region and those in it."""
-    yield region
-    for op in region.ops:
-        for inner in op.regions:
-            yield from _regions(inner)
 
 
 class _Uses:

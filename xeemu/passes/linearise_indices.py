@@ -5,7 +5,6 @@ which is the index then of the memory seen in another shape, the two dimensions 
 """
 
 import dataclasses
-from collections.abc import Mapping
 
 from xeemu.devices.target import Target
 from xeemu.ir import ops
@@ -17,17 +16,16 @@ from xeemu.passes.analyses import Analyses
 
 def linearise_indices(program: Program, analyses: Analyses, target: Target) -> Program:
     """A program whose accesses have one component of an index where two are such."""
-    made = {value: op for op in program.body.walk() for value in op.results}
-    each = ((op, _joined(op, made, analyses)) for op in program.body.walk() if op.name in ops.ACCESSES)
+    each = ((op, _joined(op, analyses)) for op in program.body.walk() if op.name in ops.ACCESSES)
     found = {op: linear for op, linear in each if linear is not op}
     return eliminate_dead_code.replaced(program, found, eliminate_dead_code.changed)
 
 
-def _joined(op: Op, made: Mapping[Value, Op], analyses: Analyses) -> Op:
+def _joined(op: Op, analyses: Analyses) -> Op:
     """An access with such components as one; the same one if it has none."""
     indices, sizes, k = ops.indices(op), list(ops.seen_shape(op)), 1
     while k < len(indices):
-        whole = _whole(made.get(indices[k - 1]), made.get(indices[k]), sizes[k], analyses)
+        whole = _whole(indices[k - 1], indices[k], sizes[k], analyses)
         if whole is None:
             k += 1
             continue
@@ -41,8 +39,9 @@ def _joined(op: Op, made: Mapping[Value, Op], analyses: Analyses) -> Op:
     return dataclasses.replace(op, operands=operands, attributes={**op.attributes, "access": seen})
 
 
-def _whole(quotient: Op | None, rest: Op | None, width: int, analyses: Analyses) -> Value | None:
-    """The number, not negative, of which two operations give the quotient and the remainder by a width."""
+def _whole(row: Value, column: Value, width: int, analyses: Analyses) -> Value | None:
+    """The number, not negative, of which two values are the quotient and the remainder by a width."""
+    quotient, rest = (analyses.made.get(value) for value in (row, column))
     if quotient is None or rest is None or (quotient.name, rest.name) != ("div", "rem"):
         return None
     number, interval = quotient.operands[0], analyses.known(quotient.operands[0]).interval

@@ -3,8 +3,6 @@
 What would correct a remainder is a choice that is known then; so are others, which go as well.
 """
 
-from collections.abc import Mapping
-
 from xeemu.devices.target import Target
 from xeemu.ir.program import Op, Value
 from xeemu.knowledge import floor_division
@@ -15,15 +13,14 @@ from xeemu.passes.analyses import Analyses
 
 def simplify_divisions(program: Program, analyses: Analyses, target: Target) -> Program:
     """A program in which such a quotient is that of `div`, and such a remainder that of `rem`."""
-    made = {value: op for op in program.body.walk() for value in op.results}
-    choices = (op for op in made.values() if op.name == "select_n")
-    found = {op: chosen for op in choices if (chosen := _chosen(op, made, analyses)) is not None}
+    choices = (op for op in program.body.walk() if op.name == "select_n")
+    found = {op: chosen for op in choices if (chosen := _chosen(op, analyses)) is not None}
     return eliminate_dead_code.replaced(program, found, lambda rewriter, op, chosen: rewriter.values([chosen]))
 
 
-def _chosen(op: Op, made: Mapping[Value, Op], analyses: Analyses) -> Value | None:
+def _chosen(op: Op, analyses: Analyses) -> Value | None:
     """What a choice surely gives, if that is known: one of its operands, or a quotient that it need not round down."""
     if (known := analyses.known(op.operands[0]).only) is not None:
         return op.operands[1 + known]
-    division = floor_division.natural(op.results[0], made, lambda value: analyses.known(value).interval)
+    division = floor_division.natural(op.results[0], analyses.made, lambda value: analyses.known(value).interval)
     return None if division is None else division.results[0]
