@@ -152,13 +152,14 @@ class _Given:
 
     @classmethod
     def of(cls, call: Call[Prepared], asked: _Asked, unset: Mapping[str, np.ndarray]) -> "_Given":
-        program, masks = call.ready.program, dict[Allocation, np.ndarray]()
-        if unset or call.shapes:
-            made = unwritten.masks(call.arguments, call.shapes, program.kernel.parameters)
+        prepared, arguments, shapes = call
+        program, masks = prepared.program, dict[Allocation, np.ndarray]()
+        if unset or shapes:
+            made = unwritten.masks(arguments, shapes, program.kernel.parameters)
             masks = _masks(program, {**unset, **made})
-        is_aligned, known = alignment.is_required(asked.device), scalars(call.arguments)
-        checked = _checked(call.ready, known, asked.max_iterations, is_aligned, frozenset(masks))
-        return cls(checked, call.arguments, masks)
+        is_aligned, known = alignment.is_required(asked.device), scalars(arguments)
+        checked = _checked(prepared, known, asked.max_iterations, is_aligned, frozenset(masks))
+        return cls(checked, arguments, masks)
 
 
 def _bound(kernel: Kernel, nd_range: NDRange, asked: _Asked, unset: Mapping[str, np.ndarray]) -> Callable[..., Any]:

@@ -5,19 +5,21 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import jax
-from jax.sharding import AxisType, Mesh, NamedSharding
+from jax.sharding import AxisType, Mesh, NamedSharding, get_abstract_mesh
 from jax.sharding import PartitionSpec as P
 
 from xeemu.emission import compiling
 
 T = TypeVar("T")
 
+_EXPLICIT = AxisType.Explicit  # looked up once, for each launch asks
+
 
 def without(call: Callable[..., T]) -> Callable[..., T]:
     """A function called without such axes though the mesh of `jax.set_mesh` has some, which its results have again."""
 
     def called(*arguments: Any, **more: Any) -> T:
-        if AxisType.Explicit not in jax.sharding.get_abstract_mesh().axis_types or compiling.is_tracing():
+        if _EXPLICIT not in get_abstract_mesh().axis_types or compiling.is_tracing():
             return call(*arguments, **more)
         mesh = jax.sharding.get_mesh()
         with jax.set_mesh(_plain(mesh)):

@@ -3,7 +3,7 @@
 import functools
 import weakref
 from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import jax
 
@@ -20,18 +20,9 @@ Bound = tuple[tuple[str, Any], ...]
 """The static parameters of a kernel, by name."""
 
 
-class Call(NamedTuple, Generic[_T]):
-    """A call of a launch that was found to be right.
-
-    Attributes:
-      ready: what the launch is ready with for it.
-      arguments: one for each of its parameters, checked.
-      shapes: the names of those that were given as shapes, which nobody has written.
-    """
-
-    ready: _T
-    arguments: Sequence[Any]
-    shapes: unwritten.Names
+Call = tuple[_T, Sequence[Any], unwritten.Names]
+"""What a launch is ready with for a call that was found to be right, its checked arguments, one for each parameter, and
+the names of those that were given as shapes, which nobody has written."""
 
 
 class Ready(Generic[_T]):
@@ -63,12 +54,12 @@ class Ready(Generic[_T]):
         bound = self._kernel.bind_static(static)
         signature = self._signature(arguments, bound, how)
         if signature is not None and (value := self._values.get(signature)) is not None:
-            return Call(value, *(unwritten.filled(self._kernel, arguments) if self._fills else (arguments, ())))
+            return value, *(unwritten.filled(self._kernel, arguments) if self._fills else (arguments, ()))
         given = self._check(self._kernel, arguments)
         value = self._prepare(given, bound, how)
         if signature is not None and given.are_as_given:
             self._values[signature] = value
-        return Call(value, given.arguments, given.shapes)
+        return value, given.arguments, given.shapes
 
     def _signature(self, given: Sequence[Any], bound: Bound, how: Hashable) -> Hashable:
         """What tells a call from those that have to be checked anew; None of one that has to be checked itself."""
