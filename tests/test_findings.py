@@ -379,7 +379,7 @@ def test_a_barrier_of_sub_groups_that_some_lanes_do_not_reach():
     assert (
         str(finding)
         == f"""\
-error: barrier-divergence: 4 of 8 work-items of sub-group 1 of group 0 reach a barrier of sub-groups (2 sub-groups)
+error: barrier-divergence: 4 of 8 work-items of sub-group 1 of group 0 reach a barrier of sub-groups (2 times)
   barrier of sub-groups {line(apart, "barrier")}
     reached by work-item 16: local 16 of group 0, sub-group 1
     not by work-item 20: local 20 of group 0, sub-group 1

@@ -47,7 +47,7 @@ class Divergence:
 
 
 def barrier_divergence(found: Divergence, count: int, dialect: Dialect = PYTHON) -> Finding:
-    """A divergence that was seen in so many work-groups, or sub-groups."""
+    """A divergence that was seen so often: once for each time that a part of a group came."""
     group, both = found.reaching.group_id, (found.reaching, found.missing)
     what = found.what if found.of_group else f"{found.what} of sub-groups"
     whose = f"group {found.reaching.shown(group)}"
@@ -73,8 +73,7 @@ def barrier_divergence(found: Divergence, count: int, dialect: Dialect = PYTHON)
             "those that have no part in it; or take the sub-group's, in which the active lanes take part."
         )
     text = message(ERROR, head, shown, explanation, advice)
-    unit = "work-groups" if found.of_group else "sub-groups"
-    return Finding(BARRIER_DIVERGENCE, ERROR, "", "", (found.site,), None, (group,), both, count, text, unit=unit)
+    return Finding(BARRIER_DIVERGENCE, ERROR, "", "", (found.site,), None, (group,), both, count, text)
 
 
 def absent_lane(algorithm: Use, lanes: tuple[int, int], active: bool, use: Use, dialect: Dialect = PYTHON) -> Finding:

@@ -93,7 +93,6 @@ class Finding:
       epochs: of such a pair the barriers that the work-group had passed before each; None where barriers do not order
         the two, as those of two work-groups.
       others: of two accesses that a barrier would order, the lines of the other pairs that it would order as well.
-      unit: what `count` counts: `"times"`, or of a divergence the `"work-groups"` or `"sub-groups"`.
     """
 
     kind: str
@@ -109,7 +108,6 @@ class Finding:
     uses: tuple[str, ...] = ()
     epochs: tuple[int, int] | None = None
     others: tuple[tuple[Site, ...], ...] = ()
-    unit: str = "times"
 
     @property
     def lines(self) -> tuple[Site, ...]:
@@ -118,7 +116,7 @@ class Finding:
 
     def __str__(self) -> str:
         head, *rest = self.text.splitlines()
-        often = "" if self.count == 1 else f" ({self.count} {self.unit})"
+        often = "" if self.count == 1 else f" ({self.count} times)"
         return "\n".join([head + often, *rest])
 
     def _repr_html_(self) -> str:
