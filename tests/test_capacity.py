@@ -333,20 +333,20 @@ def test_what_takes_long_and_is_used_after_an_algorithm_too_does_not_fuse(value,
     assert straight_programs.is_straight(ready.analysed.task.facts) == straight
 
 
-@pytest.mark.parametrize(("distances", "kept"), [((1, 2, 4), 0), ((1, 2, 4, 8, 16, 32), 1)])
-def test_what_many_others_are_moved_sums_of_does_not_fuse(distances, kept):
+def test_what_many_others_are_moved_sums_of_does_not_fuse():
     """Each sum is needed at two places, so that the first is at two for each way to go through the others."""
-
-    def prefix_sums(wg, v):
-        for distance in distances:
-            v = v + jnp.pad(v[:-distance], (distance, 0))
-        return v
-
     x = np.ones(MANY, np.int32)
-    ready = prepared(normalised(prefix_sums), xe.NDRange(MANY, 64), (x, x))
-    assert straight_programs.is_straight(ready.analysed.task.facts)
-    assert straight_programs.kept_bytes(ready.analysed.task.facts) == kept * 64 * 4
-    assert (executables._whole(ready) is None) == bool(kept)
+    for distances, kept in (((1, 2, 4), 0), ((1, 2, 4, 8, 16, 32), 1)):
+
+        def prefix_sums(wg, v, distances=distances):
+            for distance in distances:
+                v = v + jnp.pad(v[:-distance], (distance, 0))
+            return v
+
+        ready = prepared(normalised(prefix_sums), xe.NDRange(MANY, 64), (x, x))
+        assert straight_programs.is_straight(ready.analysed.task.facts)
+        assert straight_programs.kept_bytes(ready.analysed.task.facts) == kept * 64 * 4
+        assert (executables._whole(ready) is None) == bool(kept)
 
 
 def test_a_tree_of_sums_keeps_those_of_a_level_and_no_more_memory():

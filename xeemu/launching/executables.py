@@ -181,7 +181,8 @@ def _whole(prepared: Prepared) -> Prepared | None:
     if cut.inner is not None:
         task = cut.inner.task
     fused = straight_programs.is_straight(task.facts)
-    return dataclasses.replace(prepared, chosen=dataclasses.replace(cut, chunk=cut.regular)) if fused else None
+    fits = fused and cut.regular * straight_programs.kept_bytes(task.facts) <= options.chunk_bytes
+    return dataclasses.replace(prepared, chosen=dataclasses.replace(cut, chunk=cut.regular)) if fits else None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
