@@ -52,7 +52,7 @@ def sub_group_barrier_in_a_loop_of_each_work_item(wg, trips, out, *, fixed):
     tile = tile.at[lid].set(lid)
 
     def turn(k, tile):
-        tile = tile.at[lid].add(k)
+        tile = tile.at[lid].set(tile[lid] + k)
         return sub_group.barrier(tile)  # mark: barrier
 
     most = sub_group.reduce(trips[lid], "max") if fixed else trips[lid]

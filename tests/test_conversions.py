@@ -209,10 +209,10 @@ def test_python_scalars_and_counters_that_fit_go_anywhere(dtype, other):
         out = out.at[1].set(True)
         if dtype.startswith("float"):
             return out.at[2].set(-2.5), other
-        return lax.fori_loop(0, 3, lambda k, out: out.at[2 + k].set(k), out), other
+        return lax.fori_loop(0, 3, lambda k, out: out.at[2 + k].set(k).at[5 + k].set(2 * k + 1), out), other
 
-    out, _ = run(kernel, np.zeros(5, dtype), blank(other))
-    rest = [-2.5, 0, 0] if dtype.startswith("float") else [0, 1, 2]
+    out, _ = run(kernel, np.zeros(8, dtype), blank(other))
+    rest = [-2.5, 0, 0, 0, 0, 0] if dtype.startswith("float") else [0, 1, 2, 1, 3, 5]
     np.testing.assert_array_equal(out, np.array([100, 1, *rest], dtype))
 
 

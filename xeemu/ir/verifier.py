@@ -141,7 +141,7 @@ class _Verifier:
             self._fail(op, f"has a mask of {mask.dtype}")
         values = op.operands[1 + what.rank : 1 + what.rank + count] if changes else ()
         for value in (*values, *ops.given(op)):
-            if value.dtype != memory.dtype:
+            if value.dtype != memory.dtype and not _is_converted(value, memory):
                 self._fail(op, f"has a value of {value.dtype} in a memory of {memory.dtype}")
         for value in ops.given(op):
             if value.shape != what.shape:
@@ -278,3 +278,8 @@ def _name(version: Any) -> str:
 
 def _is_given(value: Value, inside: _Inside) -> bool:
     return value in inside or isinstance(value, Constant)
+
+
+def _is_converted(value: Value, memory: Value) -> bool:
+    """True if a value of another dtype than the memory's is converted later, or refused (`knowledge.conversions`)."""
+    return value.dtype.itemsize == 8 or (value.dtype.kind in "iu" and memory.dtype.kind in "iu")
