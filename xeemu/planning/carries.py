@@ -22,7 +22,8 @@ class Base:
     """That of a lane form.
 
     Attributes:
-      further: what is added to the value's own, as the form that is carried begins elsewhere; None if it has no base.
+      further: what is added to the value's own base, as the form that is carried begins elsewhere; None if that form
+        has no base.
     """
 
     further: int | None
@@ -61,10 +62,10 @@ class Carried:
     geometry: Geometry
 
     def of_values(self, values: Sequence[Value], facts: Facts, layouts: Mapping[Value, Layout]) -> tuple[Carry, ...]:
-        """What is carried of values of a (sub)program, of which some at the end may not be.
+        """What is carried of values of a (sub)program.
 
         Args:
-          values: they.
+          values: those carried, in their order; further ones at the end are not carried.
           facts: what is known of the (sub)program.
           layouts: how its values are held.
         """

@@ -32,8 +32,10 @@ def is_straight(facts: Facts) -> bool:
 
 
 def kept_bytes(facts: Facts) -> int:
-    """Of a straight program the bytes of a group that XLA does not fuse with their users, who need them at too many
-    places: computing them anew at each would take too much code."""
+    """Bytes of a work-group that XLA keeps as arrays in a straight program, as they are needed at too many places.
+
+    To compute them anew at each place, within a fusion, would take too much code.
+    """
     needing, places, kept = dict[Value, set[Op]](), dict[Op, int](), 0
     for op in reversed(_own(facts)):
         elsewhere = set[Op]().union(*(needing.get(v, ()) for v in op.results))
