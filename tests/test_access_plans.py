@@ -69,6 +69,13 @@ def test_what_may_be_out_of_bounds_is_a_boundary_window():
     assert (plan.rectangle.edge.margins, plan.rectangle.edge.missing) == (((1, 0),), 7)
 
 
+@pytest.mark.parametrize(
+    ("chunk", "size", "by"), [(CHUNK, SIZE, "branch"), (CHUNK, SIZE - 1, "margins"), (ON_GPU, SIZE, "padding")]
+)
+def test_the_program_looks_if_a_window_lies_within_where_it_may_and_a_branch_pays(chunk, size, by):
+    assert loaded(reference(index(LANES - 1), shape=(size,)), chunk).rectangle.edge.by == by
+
+
 def test_where_it_begins_is_known_only_when_the_program_runs():
     assert isinstance(loaded(reference(index(LANES, based=True))), Gather)
 

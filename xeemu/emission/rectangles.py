@@ -20,10 +20,9 @@ Starts = tuple[jax.Array, ...]
 def in_rows(start: Start, first: jax.Array) -> Starts:
     """Where in rows of rows a place on a line lies, which is where some window starts."""
     places, rest = [], first
-    for row in start.rows:
+    for row, known in zip(start.rows, start.rests, strict=True):
         places.append(lax.div(rest, rest.dtype.type(row)))
-        known = start.unit % row == 0
-        rest = rest.dtype.type(start.offset % row) if known else lax.rem(rest, rest.dtype.type(row))
+        rest = lax.rem(rest, rest.dtype.type(row)) if known is None else rest.dtype.type(known)
     return (*places, rest)
 
 
@@ -83,7 +82,7 @@ class _AtBoundary:
 
     def read(self, data: jax.Array) -> jax.Array:
         """`[*sizes]`"""
-        if not self.edge.branches:
+        if self.edge.by == "padding":
             return self._read_padded(data)
         return self.where_it_lies(lambda d: _inside(self.rectangle, d, self.starts), self._read_at_edge, data)
 
@@ -95,10 +94,10 @@ class _AtBoundary:
 
     def where_it_lies(self, inside: Callable[..., Any], at_edge: Callable[..., Any], *operands: jax.Array) -> Any:
         """What one function or the other makes of operands, as it lies in its memory as a whole or not."""
-        last = [n - size for n, size in zip(self.rectangle.shape, self.rectangle.sizes, strict=True)]
-        if min(last) < 0:
+        if self.edge.by != "branch":
             return at_edge(*operands)
-        fits = (_between(0, start, n) for start, n in zip(self.starts, last, strict=True))
+        each = zip(self.starts, self.rectangle.sizes, self.rectangle.shape, strict=True)
+        fits = (_between(0, start, n - size) for start, size, n in each)
         return lax.cond(functools.reduce(operator.and_, fits), inside, at_edge, *operands)
 
     def around(self, data: jax.Array) -> jax.Array:

@@ -78,7 +78,7 @@ def applied(comparison: Comparison, x: jax.Array, bits: jax.Array | np.ndarray) 
       bits: its bits with the axes of the result for a group.
     """
     compare = {"eq": lax.eq, "ne": lax.ne}[comparison.op]
-    chosen = x if comparison.mask == comparison.possible else x & forms.wrapped(comparison.mask, x.dtype)
+    chosen = x & forms.wrapped(comparison.mask, x.dtype) if comparison.masked else x
     shape = np.broadcast_shapes(x.shape, bits.shape)
     repeated = jnp.broadcast_to(chosen.astype(comparison.bits.dtype), shape)
     return compare(repeated, jnp.broadcast_to(bits, shape))

@@ -141,11 +141,8 @@ def _bottom_tested(loop: _Emitted, plan: BottomTested) -> _Last:
         return mark if may is None else jnp.where(may, mark, jnp.minimum(mark, np.int32(0)))
 
     def iterations(state: tuple[Any, ...]) -> tuple[Any, ...]:
-        if plan.iterations == 1:
-            return body(state)
-        # Each is fused for itself, and so like the others: what they fuse to is compiled once for all.
         for _ in range(plan.iterations):
-            state = lax.optimization_barrier(body(state))
+            state = lax.optimization_barrier(body(state)) if plan.apart else body(state)
         return state
 
     everyone = jnp.ones(loop.emitter.context.chunk.count, bool) if active is None else active

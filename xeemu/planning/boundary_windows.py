@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from xeemu.devices.target import Target
 from xeemu.knowledge import strided_patterns
 from xeemu.knowledge.intervals import Interval
 from xeemu.knowledge.strided_patterns import StridedAxis, StridedPattern
@@ -49,8 +50,14 @@ def of_reference(reference: Reference, chunk: Chunk, missing: np.ndarray) -> Win
     margins = _margins(bounds, reference.storage.shape, found.rectangle.sizes)
     if margins is None:
         return None
-    edge = Edge(margins, missing, chunk.target.skips_branches)
-    return dataclasses.replace(found, rectangle=dataclasses.replace(found.rectangle, edge=edge))
+    return dataclasses.replace(found, rectangle=_at_edge(found.rectangle, margins, missing, chunk.target))
+
+
+def _at_edge(rectangle: Rectangle, margins: Margins, missing: np.ndarray, target: Target) -> Rectangle:
+    """A rectangle that may reach so far beyond its memory."""
+    fits = all(n <= size for n, size in zip(rectangle.sizes, rectangle.shape, strict=True))
+    edge = Edge(margins, missing, "padding" if not target.skips_branches else "branch" if fits else "margins")
+    return dataclasses.replace(rectangle, edge=edge)
 
 
 def _may_be(reference: Reference) -> bool:
@@ -94,7 +101,7 @@ def around(part: Rectangle, neighbour: StencilLoad, storage: Storage, chunk: Chu
     widest = min(target.windows.widest_around, neighbour.count)
     if edge is None or margins is None or math.prod(sizes) > widest * math.prod(part.sizes):
         return None
-    return dataclasses.replace(part, sizes=sizes, edge=dataclasses.replace(edge, margins=margins))
+    return _at_edge(dataclasses.replace(part, sizes=sizes), margins, edge.missing, target)
 
 
 def _margins(bounds: Sequence[Interval | None], shape: Sequence[int], sizes: Sequence[int]) -> Margins | None:

@@ -48,6 +48,11 @@ class Comparison:
     written: np.dtype
 
     @property
+    def masked(self) -> bool:
+        """True if other bits may be set, too."""
+        return self.mask != self.possible
+
+    @property
     def dtype(self) -> np.dtype:
         """In which to compare: as the kernel does if that is narrower than the value and can hold the bits."""
         dtype: np.dtype = self.value.dtype

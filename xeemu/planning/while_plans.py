@@ -59,6 +59,11 @@ class BottomTested:
     iterations: int = 1
     interruptible: bool = False
 
+    @property
+    def apart(self) -> bool:
+        """True if each iteration is fused for itself, and so like the others: that is compiled once for all."""
+        return self.iterations > 1
+
 
 WhilePlan = TopTested | BottomTested
 

@@ -15,6 +15,7 @@ import dataclasses
 import itertools
 import math
 import operator
+from typing import Literal
 
 import numpy as np
 
@@ -32,12 +33,13 @@ class Edge:
     Attributes:
       margins: how far it does.
       missing: what lies beyond the memory reads as.
-      branches: true if the program finds out first if it does.
+      by: how it is accessed: as a part of the memory with `padding`; with margins around it, always or in a `branch`
+        where the program finds that it reaches beyond.
     """
 
     margins: Margins
     missing: np.ndarray
-    branches: bool
+    by: Literal["padding", "margins", "branch"]
 
     @property
     def first(self) -> tuple[int, ...]:
@@ -83,6 +85,11 @@ class Start:
     rows: tuple[int, ...] = ()
     offset: int = 0
     unit: int = 0
+
+    @property
+    def rests(self) -> tuple[int | None, ...]:
+        """For the rows of each length where in one of them it begins; None if that is not known."""
+        return tuple(None if self.unit % row else self.offset % row for row in self.rows)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
