@@ -45,7 +45,9 @@ class Ready(Generic[_T]):
         prepare: Callable[[Given, Bound, Any], _T],
         fills: bool = True,
     ):
-        self._kernel, self._device, self._reached = kernel, device, kernel.reached
+        self._kernel, self._reached = kernel, kernel.reached
+        # Asked once: each launch looks at what the environment limits.
+        self._limited = device if device.local_mem_variable or device.private_mem_variable else None
         self._check, self._prepare, self._fills = check, prepare, fills
         self._values: MutableMapping[Hashable, _T] = weakref.WeakValueDictionary()
 
@@ -64,7 +66,7 @@ class Ready(Generic[_T]):
     def _signature(self, given: Sequence[Any], bound: Bound, how: Hashable) -> Hashable:
         """What tells a call from those that have to be checked anew; None of one that has to be checked itself."""
         # What the environment limits is checked each time.
-        if self._device.in_environment() is not self._device:
+        if self._limited is not None and self._limited.in_environment() is not self._limited:
             return None
         try:
             identities = tuple(map(_identity, given))
