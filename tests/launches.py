@@ -6,14 +6,14 @@ import xeemu as xe
 from xeemu.cost import census
 from xeemu.knowledge import symbolic_execution
 from xeemu.launching import executables
-from xeemu.launching.arguments import Description, scalars
+from xeemu.launching.arguments import ArgumentType, scalars
 from xeemu.launching.options import Options
 from xeemu.launching.preparation import Prepared, prepare
 
 
 def prepared(kernel, nd_range, arguments, static=None, device="h200", memory_bytes=None) -> Prepared:
     options, preset = Options(memory_bytes, False, False, "cpu"), xe.device(device)
-    described = tuple(map(Description.of, arguments))
+    described = tuple(map(ArgumentType.of, arguments))
     return prepare(kernel, nd_range, preset, described, kernel.bind_static(static or {}), options)
 
 

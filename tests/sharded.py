@@ -21,7 +21,7 @@ from jax import lax
 import xeemu as xe
 from xeemu import kernels
 from xeemu.launching import sharding
-from xeemu.launching.arguments import Description
+from xeemu.launching.arguments import ArgumentType
 from xeemu.launching.options import Options
 from xeemu.launching.preparation import prepare
 
@@ -202,7 +202,7 @@ def outcome(mesh, gather, kernel, nd_range, arguments, static, memory_bytes):
     pairs = list(zip(jax.tree.leaves(one), jax.tree.leaves(several), strict=True))
     updated = "op" in static  # what NaN looks like then is nobody's promise
     same = [a.dtype == b.dtype and told(np.asarray(a), updated) == told(gather(b), updated) for a, b in pairs]
-    described = tuple(map(Description.of, arguments))
+    described = tuple(map(ArgumentType.of, arguments))
     options = Options(memory_bytes, False, False, "cpu", mesh)
     bound = kernel.bind_static(static)
     ready = sharding.of_launch(prepare(kernel, nd_range, xe.device("max1550"), described, bound, options))

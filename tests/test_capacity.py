@@ -13,7 +13,7 @@ from threaded import on_a_cpu
 import xeemu as xe
 from xeemu.kernels import EXAMPLES
 from xeemu.launching import capacity, cores, executables
-from xeemu.launching.arguments import Description
+from xeemu.launching.arguments import ArgumentType
 from xeemu.launching.executables import Executable
 from xeemu.launching.options import Options
 from xeemu.launching.preparation import prepare
@@ -197,7 +197,7 @@ def test_this_machine_has_memory():
 def compiled_bytes(kernel, nd_range, arguments, static, memory_bytes):
     """What the compiler takes for a launch that fits, and the groups at a time; nothing is run."""
     options = Options(memory_bytes, False, False, "cpu")
-    described = tuple(map(Description.of, arguments))
+    described = tuple(map(ArgumentType.of, arguments))
     ready = prepare(kernel, nd_range, xe.device("max1550"), described, kernel.bind_static(static), options)
     executable = Executable(ready)
     with jax.enable_x64(ready.program.wide):

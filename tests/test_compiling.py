@@ -8,7 +8,7 @@ from jax import lax
 
 import xeemu as xe
 from xeemu.emission import compiling
-from xeemu.launching.arguments import DEFAULT_DEVICE, Description, checked_device
+from xeemu.launching.arguments import DEFAULT_DEVICE, ArgumentType, checked_device
 from xeemu.launching.options import Options
 from xeemu.launching.preparation import prepare
 
@@ -38,7 +38,7 @@ def looked_up_at_the_ends(wg, x, y):
 
 def options_of(kernel, platform, nd_range=RANGE, x=X):
     options = Options(None, False, False, platform)
-    given = Description.of(x), Description.of(np.zeros_like(x))
+    given = ArgumentType.of(x), ArgumentType.of(np.zeros_like(x))
     device = checked_device(kernel, nd_range, DEFAULT_DEVICE)
     return prepare(kernel, nd_range, device, given, (), options).compiler_options
 

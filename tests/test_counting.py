@@ -21,7 +21,7 @@ from xeemu.cost.ledger import Ledger, condensed, subtractable, totals
 from xeemu.devices.lanes import _network
 from xeemu.knowledge import symbolic_execution
 from xeemu.launching import apart
-from xeemu.launching.arguments import Description, scalars
+from xeemu.launching.arguments import ArgumentType, scalars
 from xeemu.launching.options import Options
 from xeemu.launching.preparation import prepare, prepare_alone
 
@@ -350,7 +350,7 @@ def _counts(kernel, nd_range, arguments, static, device="max1550", memory_bytes=
     """All counts of a launch: with `blank`, all of them counted as the kernel runs."""
     options, device = Options(memory_bytes, False, False, "cpu"), xe.device(device)
     bound = kernel.bind_static(static)
-    prepared = prepare(kernel, nd_range, device, tuple(map(Description.of, arguments)), bound, options).watched_alone
+    prepared = prepare(kernel, nd_range, device, tuple(map(ArgumentType.of, arguments)), bound, options).watched_alone
     tree = symbolic_execution.of_program(prepared.program, prepared.facts, scalars(arguments))
     drawn = sample and sampling.draw(prepared.program.geometry.groups, prepared.cut.chunk, sample)
     taken = census.take(tree, device, blank)

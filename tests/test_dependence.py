@@ -52,9 +52,9 @@ def test_a_store_depends_on_a_load(how, depends):
     x = np.zeros(64, np.int32)
     ready = prepared(kernel, xe.NDRange(64, 32), (x, x), {"how": how}, device="max1550")
     facts = symbolic_execution.of_program(ready.program, ready.facts, (None, None))
-    memory = {o.key: o.place.memory for o in facts.root.operations()}
-    (load,) = (o.key for o in facts.root.operations() if o.name == "load" and o.place.memory.name == "x")
-    (store,) = (o.key for o in facts.root.operations() if o.name == "store" and o.place.memory.name == "out")
+    memory = {o.key: o.access_site.memory for o in facts.root.operations()}
+    (load,) = (o.key for o in facts.root.operations() if o.name == "load" and o.access_site.memory.name == "x")
+    (store,) = (o.key for o in facts.root.operations() if o.name == "store" and o.access_site.memory.name == "out")
     found = dependence.of_loads(facts.root.facts, [load], memory.get).updates
     assert (store in found) == depends
 
@@ -81,7 +81,7 @@ def test_where_an_access_goes_depends_on_a_load(how):
     x = np.zeros(64, np.int32)
     ready = prepared(steered, xe.NDRange(64, 32), (x, x), {"how": how}, device="max1550")
     facts = symbolic_execution.of_program(ready.program, ready.facts, (None, None))
-    memory = {o.key: o.place.memory for o in facts.root.operations()}
+    memory = {o.key: o.access_site.memory for o in facts.root.operations()}
     (load,) = (o.key for o in facts.root.operations() if o.name == "load")
     stores = {o.key for o in facts.root.operations() if o.name == "store"}
     found = dependence.of_loads(facts.root.facts, [load], memory.get).steered

@@ -10,7 +10,7 @@ import xeemu as xe
 from xeemu.devices import target
 from xeemu.emission import compiling
 from xeemu.launching import executables, recompiling
-from xeemu.launching.arguments import DEFAULT_DEVICE, Description, checked_device
+from xeemu.launching.arguments import DEFAULT_DEVICE, ArgumentType, checked_device
 from xeemu.launching.options import Options
 from xeemu.launching.preparation import prepare
 from xeemu.planning import effort
@@ -31,7 +31,7 @@ def halved(wg, x):
 def prepared(kernel, size, platform="cpu", **static):
     nd_range = xe.NDRange(size, 64)
     device = checked_device(kernel, nd_range, DEFAULT_DEVICE)
-    given = (Description.of(jax.ShapeDtypeStruct((size,), np.int32)),)
+    given = (ArgumentType.of(jax.ShapeDtypeStruct((size,), np.int32)),)
     return prepare(kernel, nd_range, device, given, kernel.bind_static(static), Options(None, False, False, platform))
 
 

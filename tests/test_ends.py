@@ -13,7 +13,7 @@ from test_merge_updates import on_a_gpu
 import xeemu as xe
 from xeemu.knowledge import analysis
 from xeemu.launching import chunking, working_set
-from xeemu.launching.arguments import Description
+from xeemu.launching.arguments import ArgumentType
 from xeemu.launching.options import Options
 from xeemu.launching.preparation import prepare
 
@@ -125,7 +125,7 @@ def test_nothing_is_left_to_decide_between_the_ends():
 
 def test_over_a_mesh_the_ends_are_a_chunk_each():
     data, mesh = np.arange(2**17, dtype=np.int32), jax.make_mesh((1,), ("groups",))
-    options, described = Options(1 << 16, False, False, "cpu", mesh), (Description.of(data),) * 2
+    options, described = Options(1 << 16, False, False, "cpu", mesh), (ArgumentType.of(data),) * 2
     cut = prepare(neighbours, xe.NDRange(2**17, 64), xe.device("h200"), described, (), options).cut
     assert cut.first == cut.rest == cut.chunk > 0
     assert cut.chunks * cut.chunk == 2**11

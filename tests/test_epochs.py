@@ -18,25 +18,26 @@ def of_kernel(kernel, *arguments, **static):
 
 
 def text(operation):
-    return f"{operation.name} {operation.place.memory.name} {operation.place.site.line - first_line(operation)}"
+    site = operation.access_site
+    return f"{operation.name} {site.memory.name} {site.site.line - first_line(operation)}"
 
 
 def first_line(operation):
     node = operation.node
     while node.parent is not None:
         node = node.parent
-    return min(o.place.site.line for o in node.operations())
+    return min(o.access_site.site.line for o in node.operations())
 
 
 def pairs(tree, memory="tile"):
-    return {tuple(map(text, pair)) for pair in epochs.meeting_pairs(tree) if pair[0].place.memory.name == memory}
+    return {tuple(map(text, pair)) for pair in epochs.meeting_pairs(tree) if pair[0].access_site.memory.name == memory}
 
 
 def counts(tree, memory="tile", sub_groups=False):
     """For each access to a memory its count of barriers, and what the loops around it add."""
-    (found,) = {o.place.memory for o in tree.root.operations() if o.place.memory.name == memory}
+    (found,) = {o.access_site.memory for o in tree.root.operations() if o.access_site.memory.name == memory}
     clocks = epochs.epochs(tree, found, sub_groups)
-    return [(c.offset, tuple(c.steps.values())) for o, c in clocks.items() if o.place.memory is found]
+    return [(c.offset, tuple(c.steps.values())) for o, c in clocks.items() if o.access_site.memory is found]
 
 
 @xe.kernel
@@ -128,7 +129,7 @@ def test_a_barrier_in_one_branch_divides_only_what_takes_it():
 
 def test_time_goes_on_from_access_to_access():
     tree = of_kernel(five_turns, X)
-    operations = [o for o in tree.root.operations() if o.place.memory.name == "tile"]
+    operations = [o for o in tree.root.operations() if o.access_site.memory.name == "tile"]
     clocks = epochs.times(tree)
     assert [clocks[o].offset for o in operations] == [0, 1, 4, 25]
     assert [list(clocks[o].steps.values()) for o in operations] == [[5], [5, 1], [5], []]

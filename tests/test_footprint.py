@@ -17,7 +17,7 @@ def of_loads(kernel, *arguments, **static):
     """`(group, launch)` bytes of the sectors that the loads from the first argument touch."""
     ready = launches.prepared(kernel, xe.NDRange(GROUPS * SIZE, SIZE), arguments, static)
     taken = launches.taken(ready, arguments)
-    first = [o for os in taken.operations.values() for o in os if o.place.memory.name == "x"]
+    first = [o for os in taken.operations.values() for o in os if o.access_site.memory.name == "x"]
     return footprint.of_memory(first, taken, None, 32)
 
 
@@ -78,7 +78,7 @@ def test_what_repeats_nowhere_ends_where_the_memory_does():
     arguments = (words(GROUPS * SIZE), words(groups * SIZE))
     ready = launches.prepared(shuffled, xe.NDRange(groups * SIZE, SIZE), arguments, {})
     taken = launches.taken(ready, arguments)
-    first = [o for os in taken.operations.values() for o in os if o.place.memory.name == "x"]
+    first = [o for os in taken.operations.values() for o in os if o.access_site.memory.name == "x"]
     found = footprint.of_memory(first, taken, 4.0 * groups * SIZE, 32)
     assert (found.group, found.launch, found.is_most) == (4 * SIZE, 4 * GROUPS * SIZE, False)
 
@@ -137,7 +137,7 @@ def gathered(wg, x, y):
 def test_what_depends_on_data_is_bounded_by_what_is_moved_and_by_the_memory():
     ready = launches.prepared(gathered, xe.NDRange(GROUPS * SIZE, SIZE), (words(100), words(GROUPS * SIZE)))
     taken = launches.taken(ready, (words(100), words(GROUPS * SIZE)))
-    loads = [o for os in taken.operations.values() for o in os if o.place.memory.name == "x"]
+    loads = [o for os in taken.operations.values() for o in os if o.access_site.memory.name == "x"]
     assert footprint.of_memory(loads, taken, None, 32) is None
     assert footprint.of_memory(loads, taken, 2400.0, 32) == footprint.Footprint(100.0, 416.0, is_most=True)
 
@@ -183,7 +183,7 @@ def test_what_groups_add_to_neighbours_is_what_all_of_them_touch(way, masked):
     arguments = (words(int(places.max()) + 1), words(GROUPS * SIZE))
     ready = launches.prepared(neighbours, xe.NDRange(GROUPS * SIZE, SIZE), arguments, {})
     taken = launches.taken(ready, arguments)
-    first = [o for os in taken.operations.values() for o in os if o.place.memory.name == "x"]
+    first = [o for os in taken.operations.values() for o in os if o.access_site.memory.name == "x"]
     for number in (1, 5, GROUPS):
         here = slice((GROUPS - number) // 2, (GROUPS - number) // 2 + number)
         touched = np.broadcast_to((lanes < groups) if masked else lanes < 24, places.shape)[here]

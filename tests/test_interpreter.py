@@ -14,7 +14,7 @@ import xeemu as xe
 from xeemu.kernels import EXAMPLES
 from xeemu.language.memory import poison
 from xeemu.launching import preparation
-from xeemu.launching.arguments import Description
+from xeemu.launching.arguments import ArgumentType
 from xeemu.launching.options import Options
 
 SMALL = {
@@ -32,7 +32,7 @@ SMALL = {
 
 def prepared(kernel: xe.Kernel, nd_range: xe.NDRange, *arguments: Any, memory_bytes: int | None = None, **static: Any):
     options = Options(memory_bytes, False, True, "cpu")
-    descriptions = tuple(map(Description.of, arguments))
+    descriptions = tuple(map(ArgumentType.of, arguments))
     return preparation.prepare(
         kernel, nd_range, xe.device("max1550"), descriptions, kernel.bind_static(static), options
     )

@@ -13,7 +13,7 @@ from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.ir.verifier import InvalidProgram, verify
 from xeemu.kernels import EXAMPLES
 from xeemu.language import listing
-from xeemu.language.primitives import Access
+from xeemu.language.primitives import AccessAttributes
 
 TABLE = np.arange(64, dtype=np.int32)
 
@@ -154,7 +154,7 @@ def add(result, *operands):
 
 
 def access(kind, operands, results, shape=(), rank=1, **attributes):
-    return Op(f"xe_{kind}", operands, results, {"access": Access(shape, rank, masked=False), **attributes})
+    return Op(f"xe_{kind}", operands, results, {"access": AccessAttributes(shape, rank, masked=False), **attributes})
 
 
 def store(result, memory=MEMORY):

@@ -15,7 +15,7 @@ from xeemu.ir import control
 from xeemu.knowledge import termination
 from xeemu.language import importing
 from xeemu.language.memory import poison
-from xeemu.launching.arguments import Description
+from xeemu.launching.arguments import ArgumentType
 from xeemu.launching.options import Options
 from xeemu.launching.preparation import prepare
 
@@ -304,7 +304,7 @@ def test_so_it_is_with_loops_of_c():
 def test_the_loop_that_was_given_up_is_put_where_the_host_reads_it(value):
     arguments = np.full(1, value, np.int32), np.zeros(128, np.int32)
     options = Options(None, False, False, "gpu", max_iterations=50)
-    ready = prepare(apart, N, xe.device("max1550"), tuple(map(Description.of, arguments)), (), options)
+    ready = prepare(apart, N, xe.device("max1550"), tuple(map(ArgumentType.of, arguments)), (), options)
     *_, given_up = ready.compiled(*arguments)
     assert given_up.sharding.memory_kind == "pinned_host"
     assert bool(given_up) == (value == 0)

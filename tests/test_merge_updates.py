@@ -10,7 +10,7 @@ from launches import prepared, run
 import xeemu as xe
 from xeemu import kernels
 from xeemu.ir import ops
-from xeemu.launching.arguments import Description
+from xeemu.launching.arguments import ArgumentType
 from xeemu.launching.options import Options
 from xeemu.launching.preparation import prepare
 
@@ -21,7 +21,7 @@ def on_a_gpu(kernel, nd_range, arguments, static=None, deterministic=False):
     """A launch as it is emitted for a GPU, prepared to run on the CPU."""
     options = Options(None, deterministic, False, "gpu")
     bound = kernel.bind_static(static or {})
-    return prepare(kernel, nd_range, xe.device("max1550"), tuple(map(Description.of, arguments)), bound, options)
+    return prepare(kernel, nd_range, xe.device("max1550"), tuple(map(ArgumentType.of, arguments)), bound, options)
 
 
 def scatters(ready, arguments):

@@ -230,7 +230,7 @@ def _reach(operations):
 
 def _loading(operations):
     census = types.SimpleNamespace(operations={o.key: (o,) for o in operations})
-    return [o.place.memory.name for each in traffic.loading(census) for o in each]
+    return [o.access_site.memory.name for each in traffic.loading(census) for o in each]
 
 
 BY_ROW = {

@@ -21,7 +21,9 @@ def places(kernel, nd_range, *shapes):
     program = launches.prepared(kernel, nd_range, arrays).program
     facts = symbolic_execution.of_program(program, launches.prepared(kernel, nd_range, arrays).facts)
     memory = program.arguments[-1]
-    return row_ownership.places_of_row(memory, [o for o in facts.root.operations() if o.place.memory is memory], facts)
+    return row_ownership.places_of_row(
+        memory, [o for o in facts.root.operations() if o.access_site.memory is memory], facts
+    )
 
 
 @xe.kernel

@@ -7,9 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from xeemu.faults.stamps import NOBODY, Layout, blank
+from xeemu.faults.stamps import NOBODY, StampFormat, blank
 
-LAYOUTS = [Layout(1, 1, False), Layout(1, 1024, False), Layout(2**20, 256, False), Layout(2**22, 1024, True)]
+LAYOUTS = [
+    StampFormat(1, 1, False),
+    StampFormat(1, 1024, False),
+    StampFormat(2**20, 256, False),
+    StampFormat(2**22, 1024, True),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -37,14 +42,14 @@ def test_a_stamp_says_what_was_put_into_it(layout, data):
 
 
 def test_nobody_has_used_a_blank():
-    layout = Layout(4, 64, True)
+    layout = StampFormat(4, 64, True)
     assert not layout.read_last(blank(3)).used.any()
     assert int(layout.last(*arrays(0, 0, 0, 0))) > NOBODY
     assert int(layout.first(*arrays(3, 0, 63, 0))) > NOBODY
 
 
 def test_the_greatest_stamps_name_the_last_and_the_first():
-    layout = Layout(4, 64, False)
+    layout = StampFormat(4, 64, False)
     zero = jnp.int64(0)
     order = [(0, 5, 9), (2, 0, 3), (2, 1, 4), (2, 1, 60)]
     last = [int(layout.last(*arrays(g, e, i), zero)) for g, e, i in order]
@@ -55,5 +60,5 @@ def test_the_greatest_stamps_name_the_last_and_the_first():
 
 
 def test_there_is_room_for_many_barriers():
-    assert Layout(2**22, 1024, True).most_barriers >= 2**15 - 1
-    assert Layout(1, 1024, False).most_barriers >= 2**50
+    assert StampFormat(2**22, 1024, True).most_barriers >= 2**15 - 1
+    assert StampFormat(1, 1024, False).most_barriers >= 2**50

@@ -14,7 +14,7 @@ from test_merge_updates import on_a_gpu
 
 import xeemu as xe
 from xeemu.ir import control, ops
-from xeemu.launching.chunking import Cut
+from xeemu.launching.chunking import ChunkedLaunch
 from xeemu.planning import loop_accesses, strip_lengths
 
 
@@ -138,7 +138,7 @@ def test_many_work_items_on_a_cpu_take_fewer_iterations_at_a_time(turns, step, s
     x = np.random.default_rng(0).integers(-9, 9, size=12288, dtype=np.int32)
     arguments = x, np.zeros(n, np.int32)
     ready = prepared(windows, xe.NDRange(n, 64), arguments, static)
-    ready = dataclasses.replace(ready, chosen=Cut(n // 64, n // 64))
+    ready = dataclasses.replace(ready, chosen=ChunkedLaunch(n // 64, n // 64))
     (got,) = run(ready, arguments)
     want, i = np.zeros(n, np.int64), np.arange(n)
     for k in range(turns):
@@ -163,7 +163,7 @@ def test_few_groups_that_are_left_behind_have_short_code(groups, chunk, last):
 
     x, out = np.arange(256, dtype=np.int32), np.zeros(4 * groups, np.int32)
     ready = prepared(kernel, xe.NDRange(4 * groups, 4), (x, out))
-    ready = dataclasses.replace(ready, chosen=Cut(groups, chunk))
+    ready = dataclasses.replace(ready, chosen=ChunkedLaunch(groups, chunk))
     products = re.findall(r"= mul \w+ 3:i32", str(jax.make_jaxpr(ready.emit)(x, out)))
     assert 64 + last <= len(products) < 64 + last + 4
     (got,) = run(ready, (x, out))

@@ -13,7 +13,7 @@ import xeemu as xe
 from xeemu.kernels import EXAMPLES
 from xeemu.launching import cores, executables, thread_partition
 from xeemu.launching.launch import _launched
-from xeemu.launching.thread_partition import Parts
+from xeemu.launching.thread_partition import ResultParts
 
 __all__ = ["counts", "on_a_cpu", "three_cores"]
 
@@ -235,7 +235,7 @@ def test_an_error_in_a_thread_is_one_of_the_launch(error, counts, monkeypatch):
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr(Parts, "places", fail)
+        patch.setattr(ResultParts, "places", fail)
         with pytest.raises(error):
             launch(x, 3)
     assert len(taken) <= counts[-1] < shared(in_place, nd_range, x, 3).pieces

@@ -14,7 +14,7 @@ from jax import lax
 import xeemu as xe
 from xeemu.cost import census
 from xeemu.knowledge import symbolic_execution
-from xeemu.launching.arguments import Description
+from xeemu.launching.arguments import ArgumentType
 from xeemu.launching.options import Options
 from xeemu.launching.preparation import prepare
 
@@ -31,10 +31,10 @@ def vector(index, dtype="float32", kernel=spread):
     arguments = np.zeros(64, np.int32), np.zeros(4096, dtype)
     static = kernel.bind_static({"index": index})
     options = Options(None, False, False, "cpu")
-    descriptions = tuple(map(Description.of, arguments))
+    descriptions = tuple(map(ArgumentType.of, arguments))
     prepared = prepare(kernel, xe.NDRange(64, SIZE), xe.device("max1550"), descriptions, static, options)
     facts = symbolic_execution.of_program(prepared.program, prepared.facts, (None, None))
-    store = next(o for o in facts.root.operations() if o.place.op == "store")
+    store = next(o for o in facts.root.operations() if o.access_site.op == "store")
     vector = census.take(facts, xe.device("max1550")).vectors[store.key]
     return vector.width, vector.aligned
 

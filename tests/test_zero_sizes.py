@@ -11,7 +11,7 @@ from jax import lax
 
 import xeemu as xe
 from xeemu.language import primitives
-from xeemu.language.memory import Description, Memory, poison
+from xeemu.language.memory import Memory, MemoryType, poison
 
 ITEMS = 4
 OUT_OF_BOUNDS = "out-of-bounds"
@@ -20,7 +20,7 @@ OUT_OF_BOUNDS = "out-of-bounds"
 def memory(wg, space, shape, name):
     """An uninitialised memory, also one of no elements."""
     version = primitives.allocate_p.bind(space=space, shape=shape, dtype=np.dtype(np.int32), name=name)[0]
-    return Memory(version, Description(space, (wg.size,), name))
+    return Memory(version, MemoryType(space, (wg.size,), name))
 
 
 @xe.kernel

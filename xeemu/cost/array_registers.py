@@ -6,22 +6,22 @@ import numpy as np
 
 from xeemu.cost import first_iterations, unrolling, vectors
 from xeemu.devices.device import Device
-from xeemu.knowledge.access_tree import AccessTree, Key, Node, Operation
+from xeemu.knowledge.access_tree import AccessTree, Key, MemoryOperation, Node
 from xeemu.knowledge.expressions import Expression, Grid, TooLarge
 from xeemu.language.linearity import Allocation
 
 
 def of_tree(tree: AccessTree, device: Device) -> frozenset[Allocation]:
     """The private memories of a program that are in registers, where loops are written out."""
-    by_key: dict[Key, list[Operation]] = {}
+    by_key: dict[Key, list[MemoryOperation]] = {}
     for operation in tree.root.operations():
-        if operation.place.memory.space == "private":
+        if operation.access_site.memory.space == "private":
             by_key.setdefault(operation.key, []).append(operation)
-    computed = {made[0].place.memory for made in by_key.values() if not _is_fixed(made, tree, device)}
-    return frozenset(made[0].place.memory for made in by_key.values()) - computed
+    computed = {made[0].access_site.memory for made in by_key.values() if not _is_fixed(made, tree, device)}
+    return frozenset(made[0].access_site.memory for made in by_key.values()) - computed
 
 
-def _is_fixed(made: Sequence[Operation], tree: AccessTree, device: Device) -> bool:
+def _is_fixed(made: Sequence[MemoryOperation], tree: AccessTree, device: Device) -> bool:
     """True of an access at the same elements by all work-items, which are known where loops are written out.
 
     What is volatile is in memory, and where an argument tells which elements.

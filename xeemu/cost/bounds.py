@@ -21,7 +21,7 @@ from xeemu.cost.vectors import Vector
 from xeemu.cost.work import Wait
 from xeemu.devices import banks
 from xeemu.knowledge import budget, expressions
-from xeemu.knowledge.access_tree import AccessSite, Key, Node, Operation
+from xeemu.knowledge.access_tree import AccessSite, Key, MemoryOperation, Node
 from xeemu.knowledge.analysis import Facts
 from xeemu.knowledge.budget import Budget
 from xeemu.language.linearity import Allocation
@@ -137,7 +137,7 @@ def _possible(key: Key, counter: Counter, taken: Census) -> Issued | None:
     return issued
 
 
-def _everywhere(operation: Operation) -> Operation:
+def _everywhere(operation: MemoryOperation) -> MemoryOperation:
     """An access that is executed wherever it may be, with all lanes that may take part; within the memory's bounds."""
     mask = operation.mask if operation.mask is not None and operation.mask.known else None
     index = tuple(each if each.known else expressions.constant(0) for each in operation.index)
@@ -173,9 +173,9 @@ def _most(key: Key, issued: Issued, taken: Census) -> Mapping[str, int]:
     return _moving({**known, "lines": lanes, "sectors": sectors, "bytes_used": lanes * itemsize}, taken)
 
 
-def _worst(operation: Operation, taken: Census) -> int:
+def _worst(operation: MemoryOperation, taken: Census) -> int:
     """Passes of a request of all lanes, on one word or on as many in one bank."""
-    device, itemsize = taken.device, operation.place.memory.dtype.itemsize
+    device, itemsize = taken.device, operation.access_site.memory.dtype.itemsize
     size = taken.geometry.sub_group_size
     row = (device.slm_banks or 1) * (device.slm_bank_bytes or itemsize)
     patterns = np.stack([np.zeros(size, np.int64), np.arange(size, dtype=np.int64) * max(row, itemsize)])

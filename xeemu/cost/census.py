@@ -28,7 +28,7 @@ from xeemu.cost.load_batches import LoadBatches
 from xeemu.cost.repeated_loads import RepeatedLoads
 from xeemu.cost.vectors import Vector
 from xeemu.devices.device import Device
-from xeemu.knowledge.access_tree import AccessSite, AccessTree, Key, Node, Operation
+from xeemu.knowledge.access_tree import AccessSite, AccessTree, Key, MemoryOperation, Node
 from xeemu.knowledge.analysis import Facts
 from xeemu.knowledge.budget import Budget
 from xeemu.knowledge.expressions import Expression
@@ -83,7 +83,7 @@ class Census:
     tree: AccessTree
     device: Device
     in_registers: frozenset[Allocation]
-    operations: Mapping[Key, tuple[Operation, ...]]
+    operations: Mapping[Key, tuple[MemoryOperation, ...]]
     repeated: RepeatedLoads
     vectors: Mapping[Key, Vector]
     counts: Mapping[Key, Count | None]
@@ -95,7 +95,7 @@ class Census:
     regions: Mapping[Key, Key]
     active: Mapping[Key, int | None]
     lanes: Mapping[Key, int | None]
-    shares: Sequence[tuple[Operation, Share]]
+    shares: Sequence[tuple[MemoryOperation, Share]]
     load_batches: LoadBatches
     tallies: Mapping[Allocation, np.ndarray]
     untallied: frozenset[Key]
@@ -140,7 +140,7 @@ class Census:
     @functools.cached_property
     def updates(self) -> frozenset[AccessSite]:
         """The places of atomic operations that are more than loads."""
-        return frozenset(o.place for (o, *_) in self.operations.values() if o.updates)
+        return frozenset(o.access_site for (o, *_) in self.operations.values() if o.updates)
 
     def meter(self, key: Key, chosen: np.ndarray) -> Meter:
         """The meter of an access, of the elements chosen."""
@@ -148,7 +148,7 @@ class Census:
 
     def place(self, key: Key) -> AccessSite:
         """Where in the source an access comes from."""
-        return self.operations[key][0].place
+        return self.operations[key][0].access_site
 
     @functools.cached_property
     def doubtful(self) -> frozenset[AccessSite]:
@@ -205,7 +205,7 @@ def take(tree: AccessTree, device: Device, blank: bool = False, compiled: Access
         device,
         unused.union(followers),
         repeated.never,
-        {operation.key for operation in tree.root.operations() if operation.place.memory in in_registers},
+        {operation.key for operation in tree.root.operations() if operation.access_site.memory in in_registers},
     )
     divergent = {key: parts for key in sections if (parts := _divergent(by_facts[key[0]], key[1]))}
     active = {
@@ -237,7 +237,7 @@ def take(tree: AccessTree, device: Device, blank: bool = False, compiled: Access
     )
 
 
-def count_in(operation: Operation, boxes: Sequence[Box], taken: Census) -> Count | None:
+def count_in(operation: MemoryOperation, boxes: Sequence[Box], taken: Census) -> Count | None:
     """The count of an access in some of its executions; None if what they do is not known, or too many differ."""
     counter = Counter(taken.tree, taken.device, Budget())
     return counter.count([operation.within(boxes)], taken.vectors[operation.key])
@@ -245,10 +245,10 @@ def count_in(operation: Operation, boxes: Sequence[Box], taken: Census) -> Count
 
 def _by_key(
     tree: AccessTree, in_registers: frozenset[Allocation], unused: frozenset[Key], repeated: RepeatedLoads
-) -> dict[Key, list[Operation]]:
-    found: dict[Key, list[Operation]] = {}
+) -> dict[Key, list[MemoryOperation]]:
+    found: dict[Key, list[MemoryOperation]] = {}
     for operation in tree.root.operations():
-        if operation.place.memory in in_registers or operation.key in unused:
+        if operation.access_site.memory in in_registers or operation.key in unused:
             continue
         if (made := repeated_loads.carried_out(operation, repeated)) is not None:
             found.setdefault(operation.key, []).append(made)
@@ -263,11 +263,11 @@ def _by_facts(tree: AccessTree) -> dict[Facts, list[Node]]:
 
 
 def _shares(
-    operations: Mapping[Key, Sequence[Operation]], counts: Mapping[Key, Count | None]
-) -> Iterator[tuple[Operation, Share]]:
+    operations: Mapping[Key, Sequence[MemoryOperation]], counts: Mapping[Key, Count | None]
+) -> Iterator[tuple[MemoryOperation, Share]]:
     by_place: dict[AccessSite, list[Key]] = {}
     for key, (operation, *_) in operations.items():
-        by_place.setdefault(operation.place, []).append(key)
+        by_place.setdefault(operation.access_site, []).append(key)
     for keys in by_place.values():
         found = [counts[key] for key in keys]
         parts = [Share()] if len(keys) == 1 else map(Share, *(_parts(found, figure) for figure in Share._fields))

@@ -29,7 +29,7 @@ from xeemu.cost.vectors import Vector
 from xeemu.devices import banks, lanes, lines
 from xeemu.devices.device import Device
 from xeemu.emission import fusion_barriers
-from xeemu.knowledge.access_tree import Operation
+from xeemu.knowledge.access_tree import MemoryOperation
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 
@@ -114,7 +114,7 @@ class Meter:
       aligned: true if its vectors are known to begin at multiples of their size.
     """
 
-    operation: Operation
+    operation: MemoryOperation
     device: Device
     geometry: Geometry
     chosen: np.ndarray
@@ -124,7 +124,7 @@ class Meter:
     @classmethod
     def of(
         cls,
-        operation: Operation,
+        operation: MemoryOperation,
         vector: Vector,
         chosen: np.ndarray,
         device: Device,
@@ -137,7 +137,7 @@ class Meter:
 
     @property
     def memory(self) -> Allocation:
-        return self.operation.place.memory
+        return self.operation.access_site.memory
 
     @functools.cached_property
     def reduced(self) -> bool:
@@ -302,11 +302,11 @@ class Meter:
         return lines.request_counts(addresses, active, self.device, width=width, atomic=atomic, tags=False)
 
 
-def kind(operation: Operation) -> banks.Kind:
+def kind(operation: MemoryOperation) -> banks.Kind:
     """What the banks see of an operation."""
     op = operation.name
     if op in ("add", "sub"):
-        if jnp.issubdtype(operation.place.memory.dtype, jnp.floating):
+        if jnp.issubdtype(operation.access_site.memory.dtype, jnp.floating):
             return "float_add"
         return "increment" if operation.adds_one else "add"
     name: banks.Kind = op  # type: ignore[assignment]

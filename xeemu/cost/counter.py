@@ -17,7 +17,7 @@ from xeemu.cost.requests import WIDEST_BYTES
 from xeemu.cost.vectors import Vector
 from xeemu.devices.device import Device
 from xeemu.knowledge import budget, expressions, periodicity, presence, symbolic_addresses
-from xeemu.knowledge.access_tree import AccessTree, Key, Node, Operation
+from xeemu.knowledge.access_tree import AccessTree, Key, MemoryOperation, Node
 from xeemu.knowledge.budget import Budget
 from xeemu.knowledge.expressions import Axis, Expression, Grid, TooLarge
 from xeemu.knowledge.periodicity import Box, Progressions
@@ -95,7 +95,7 @@ def all_active(parts: Iterable[Active | None]) -> Active | None:
     return Active(sum(part.sub_groups for part in found), sum(part.lanes for part in found))
 
 
-def meter(operation: Operation, vector: Vector, device: Device, geometry: Geometry) -> Meter:
+def meter(operation: MemoryOperation, vector: Vector, device: Device, geometry: Geometry) -> Meter:
     """The meter of an access, of the elements that a constant mask leaves it."""
     return Meter.of(operation, vector, symbolic_addresses.chosen(operation), device, geometry)
 
@@ -146,13 +146,13 @@ class Counter:
         sub_groups = requests.active_sub_groups(lanes, geometry)
         return Active(int((times[executed] * sub_groups).sum()), int((times[executed] * each).sum()))
 
-    def vector(self, operations: Sequence[Operation]) -> Vector:
+    def vector(self, operations: Sequence[MemoryOperation]) -> Vector:
         """The vectors that an access is made up of, in whichever of some nodes; see `vectors`."""
         operation, rank = operations[0], len(self.tree.geometry.local_range)
-        memory, private = operation.place.memory, math.prod(operation.access.shape[rank:])
+        memory, private = operation.access_site.memory, math.prod(operation.access.shape[rank:])
         # Private memory is laid out so that a work-item's elements lie apart; atomic messages have no vectors: Intel's
         # ESIMD headers give each of them a vector size of 1.
-        if memory.space == "private" or operation.place.op == "atomic" or private == 1:
+        if memory.space == "private" or operation.access_site.op == "atomic" or private == 1:
             return Vector(1, True)
         shape, shared = operation.access.shape, self._is_shared(operations, rank)
         limit = _WORD_BYTES * (self.device.shared_load_words or 0) if shared else WIDEST_BYTES
@@ -164,23 +164,23 @@ class Counter:
             seen = Vector(min(widths), False) if min(widths) > seen.width else seen
         return Vector(seen.width, True, True) if shared and seen.width > 1 else seen
 
-    def _is_shared(self, operations: Sequence[Operation], rank: int) -> bool:
+    def _is_shared(self, operations: Sequence[MemoryOperation], rank: int) -> bool:
         """True if a load of words is known to be of the same elements by all work-items, which all make it."""
         return self.device.shared_load_words is not None and all(
-            o.place.op == "load"
-            and o.place.memory.dtype.itemsize == _WORD_BYTES
+            o.access_site.op == "load"
+            and o.access_site.memory.dtype.itemsize == _WORD_BYTES
             and o.mask is None
             and o.node.region(o.key[1]) is None
             and vectors.is_shared(o.linear_index, rank)
             for o in operations
         )
 
-    def _width(self, operation: Operation, index: Expression, most: int) -> int:
+    def _width(self, operation: MemoryOperation, index: Expression, most: int) -> int:
         """How many elements of a work-item lie side by side, at most so many; 1 if it takes too much to tell."""
         parts = self.divided(operation.node.boxes, functools.partial(self._width_in_box, operation, index, most))
         return 1 if parts is None else min(parts, default=most)
 
-    def _width_in_box(self, operation: Operation, index: Expression, most: int, inside: Progressions) -> int:
+    def _width_in_box(self, operation: MemoryOperation, index: Expression, most: int, inside: Progressions) -> int:
         shape, rank = operation.access.shape, len(self.tree.geometry.local_range)
         # All elements grow alike over these periods, so that what lies side by side still does.
         periods = _periods(inside, index, 1, expressions.TRUE)
@@ -190,7 +190,7 @@ class Counter:
         elements = np.broadcast_to(elements, (len(executed), math.prod(shape)))
         return vectors.side_by_side(elements.reshape(-1, math.prod(shape[rank:])), most)
 
-    def count(self, operations: Sequence[Operation], vector: Vector) -> Count | None:
+    def count(self, operations: Sequence[MemoryOperation], vector: Vector) -> Count | None:
         """The count of an access, over the nodes in which it lies; None if it is not known."""
         counts = [self._of_operation(operation, vector) for operation in operations]
         known = [count for count in counts if count is not None]
@@ -198,10 +198,10 @@ class Counter:
             return None
         return _added(known)
 
-    def _of_operation(self, operation: Operation, vector: Vector) -> Count | None:
+    def _of_operation(self, operation: MemoryOperation, vector: Vector) -> Count | None:
         index, mask = operation.linear_index, symbolic_addresses.lane_mask(operation, self.tree)
         known = operation.node.certain and index.known and mask.known
-        if not known or not has_geometry(operation.place.memory, self.device):
+        if not known or not has_geometry(operation.access_site.memory, self.device):
             return None
         gauge = meter(operation, vector, self.device, self.tree.geometry)
         if not len(gauge.chosen):
@@ -221,7 +221,7 @@ class Counter:
         figures = gauge.figures(elements, active, True)
         return Count(_summed(times, figures), _worst(gauge, elements, active, figures))
 
-    def issued(self, operations: Sequence[Operation], vector: Vector) -> Issued | None:
+    def issued(self, operations: Sequence[MemoryOperation], vector: Vector) -> Issued | None:
         """Requests and lanes of an access whose addresses are not known; None if these are not known either."""
         counts = [self._issued(operation, vector) for operation in operations]
         known = [count for count in counts if count is not None]
@@ -229,7 +229,7 @@ class Counter:
             return None
         return Issued(sum(count.requests for count in known), sum(count.lanes for count in known))
 
-    def _issued(self, operation: Operation, vector: Vector) -> Issued | None:
+    def _issued(self, operation: MemoryOperation, vector: Vector) -> Issued | None:
         mask = symbolic_addresses.lane_mask(operation, self.tree)
         gauge = meter(operation, vector, self.device, self.tree.geometry)
         if not (operation.node.certain and mask.known and gauge.aligned):
@@ -253,18 +253,18 @@ class Counter:
         active = symbolic_addresses.flat(grid, mask, gauge.operation.access.shape, gauge.chosen)[executed]
         return Issued(*_summed(times, gauge.issued(active)))
 
-    def groups(self, operations: Sequence[Operation]) -> int | None:
+    def groups(self, operations: Sequence[MemoryOperation]) -> int | None:
         """Executions of an access by work-groups of which a work-item takes part; None if they are not known."""
         return amounts.total(map(self._groups, operations))
 
-    def _groups(self, operation: Operation) -> int | None:
+    def _groups(self, operation: MemoryOperation) -> int | None:
         mask = symbolic_addresses.lane_mask(operation, self.tree)
         if not (operation.node.certain and mask.known):
             return None
         parts = self.divided(operation.node.boxes, functools.partial(self._groups_in_box, operation, mask))
         return None if parts is None else sum(parts)
 
-    def _groups_in_box(self, operation: Operation, mask: Expression, inside: Progressions) -> int:
+    def _groups_in_box(self, operation: MemoryOperation, mask: Expression, inside: Progressions) -> int:
         shape, items = operation.access.shape, math.prod(operation.access.shape)
         periods = multiplicity.joined(inside, {}, [mask])
         executed, times, grid = _representatives(inside, periods, operation, items)
@@ -281,7 +281,7 @@ def _periods(inside: Progressions, index: Expression, modulus: int, mask: Expres
 
 
 def _representatives(
-    inside: Progressions, periods: Mapping[Axis, int], operation: Operation, lanes: int
+    inside: Progressions, periods: Mapping[Axis, int], operation: MemoryOperation, lanes: int
 ) -> tuple[np.ndarray, np.ndarray, Grid]:
     """Points of a box that stand for all of its executions where an access of so many lanes repeats with some periods.
 

@@ -24,7 +24,7 @@ from xeemu.cost.ledger import TALLY, Ledger, State
 from xeemu.cost.observed import Observed
 from xeemu.cost.sampling import Sample
 from xeemu.emission.emitted_chunks import EmittedChunk
-from xeemu.emission.observer import Event, Observer
+from xeemu.emission.observer import AccessEvent, Observer
 from xeemu.emission.values import Emitted
 from xeemu.knowledge.access_tree import AccessSite, Key
 from xeemu.knowledge.analysis import Facts
@@ -108,7 +108,7 @@ class Counting(Observer):
     def goes_on(self) -> jax.Array:
         return ~jnp.stack(self._counted["exceeded"]).any()
 
-    def on_access(self, event: Event, chunk: EmittedChunk) -> None:
+    def on_access(self, event: AccessEvent, chunk: EmittedChunk) -> None:
         key = event.facts, event.number
         missing, untallied = key in self._left, key in self._untallied
         if not (missing or untallied) or not event.lanes.count:
@@ -123,7 +123,7 @@ class Counting(Observer):
         if key in self.ledger.shown:
             self._show(self.ledger.shown[key], observed)
 
-    def _first(self, key: Key, event: Event) -> Event:
+    def _first(self, key: Key, event: AccessEvent) -> AccessEvent:
         """A load as those groups execute it that have not yet loaded it."""
         number = list(self.ledger.once).index(key)
         loaded = self._counted["loaded"][number]
@@ -140,13 +140,13 @@ class Counting(Observer):
         taken, noted = self.ledger.census, self.ledger.noted
         return frozenset(key for key in taken.untallied if taken.place(key).memory in noted)
 
-    def _observed(self, key: Key, event: Event) -> Observed:
+    def _observed(self, key: Key, event: AccessEvent) -> Observed:
         taken = self.ledger.census
         meter = taken.meter(key, event.lanes.chosen)
         return Observed(event, meter, self.chunk)
 
     def _measure(self, key: Key, observed: Observed) -> None:
-        place = self.ledger.places.index(observed.meter.operation.place)
+        place = self.ledger.places.index(observed.meter.operation.access_site)
         own = self.ledger.census.followers.get(key, np.int64(1))
         if observed.by_form:
             self._add("figures", place, observed.tabulated() * own)
@@ -330,7 +330,7 @@ def _seen(ledger: Ledger, state: State) -> dict[AccessSite, Execution]:
             every = np.arange(taken.size)
             meter = ledger.census.meter(key, every)
             elements = state["elements"][number].astype(np.int64)
-            found.setdefault(operation.place, counter.execution(meter, elements[None], taken[None], 0))
+            found.setdefault(operation.access_site, counter.execution(meter, elements[None], taken[None], 0))
     return found
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from xeemu.cost import recurrences
 from xeemu.cost.census import Census
 from xeemu.cost.sites import SiteReport
-from xeemu.knowledge.access_tree import AccessSite, Node, Operation
+from xeemu.knowledge.access_tree import AccessSite, MemoryOperation, Node
 from xeemu.knowledge.analysis import Facts
 
 
@@ -65,7 +65,9 @@ def of_launch(
     alike = _alike(taken)
     for operation, share in taken.shares:
         facts = operation.node.facts
-        accesses[operation.place].append((share.requests, bodies[facts] * alike.get((facts, operation.place), 1)))
+        accesses[operation.access_site].append(
+            (share.requests, bodies[facts] * alike.get((facts, operation.access_site), 1))
+        )
     return Divisions(bodies, {place: tuple(each) for place, each in accesses.items()})
 
 
@@ -89,26 +91,26 @@ class _Sizes:
 
     def _is_shared(self, loop: Node) -> bool:
         """True if each work-group goes through a loop for a part of global memory, or without any."""
-        accesses = [o for o in loop.operations() if o.place.memory.space == "global"]
+        accesses = [o for o in loop.operations() if o.access_site.memory.space == "global"]
         return not accesses or any(_follows_group(o, self.taken) for o in accesses)
 
 
 def _is_of_the_group(loop: Node, taken: Census) -> bool:
     """True if a loop stores to local memory that others load from, or loads what others have stored there."""
     inside = {id(operation) for operation in loop.operations()}
-    others = [o for o in taken.tree.root.operations() if id(o) not in inside and o.place.memory.space == "local"]
-    loaded = {o.place.memory for o in others if not o.changes}
-    stored = {o.place.memory for o in others if o.changes}
-    return any(o.place.memory in (loaded if o.changes else stored) for o in loop.operations() if not o.updates)
+    others = [o for o in taken.tree.root.operations() if id(o) not in inside and o.access_site.memory.space == "local"]
+    loaded = {o.access_site.memory for o in others if not o.changes}
+    stored = {o.access_site.memory for o in others if o.changes}
+    return any(o.access_site.memory in (loaded if o.changes else stored) for o in loop.operations() if not o.updates)
 
 
-def _copies(operation: Operation) -> bool:
+def _copies(operation: MemoryOperation) -> bool:
     """True if what is loaded goes into local memory, or what is stored comes from there, by operations that are written
     out in the same body as this one."""
     node, is_load = operation.node, not operation.changes
-    own = [o for o in node.steps if isinstance(o, Operation) and o.place.memory.space == "local"]
-    times = collections.Counter(o.place for o in own)
-    local = {id(o.op) for o in own if times[o.place] > 1 and o.changes == is_load}
+    own = [o for o in node.steps if isinstance(o, MemoryOperation) and o.access_site.memory.space == "local"]
+    times = collections.Counter(o.access_site for o in own)
+    local = {id(o.op) for o in own if times[o.access_site] > 1 and o.changes == is_load}
     found = set(operation.op.results if is_load else operation.op.used[1:])
     for op in node.body.ops if is_load else reversed(node.body.ops):
         met, further = (op.used, op.results) if is_load else (op.results, op.used)
@@ -119,11 +121,11 @@ def _copies(operation: Operation) -> bool:
     return False
 
 
-def _follows_group(operation: Operation, taken: Census) -> bool:
+def _follows_group(operation: MemoryOperation, taken: Census) -> bool:
     """True if the groups access elements of global memory each of its own, as far as is known. Where there is one
     group, what it loads and stores is taken to be so, and what it adds to is not."""
     index = operation.linear_index
-    if operation.place.memory.space != "global":
+    if operation.access_site.memory.space != "global":
         return False
     if taken.geometry.groups == 1:
         return not operation.updates
@@ -143,5 +145,5 @@ def _alike(taken: Census) -> Mapping[tuple[Facts, AccessSite], int]:
     found: dict[tuple[Facts, AccessSite], int] = collections.defaultdict(int)
     for operation, *_ in taken.operations.values():
         if operation.linear_index.known and _follows_group(operation, taken) and not _copies(operation):
-            found[operation.node.facts, operation.place] += 1
+            found[operation.node.facts, operation.access_site] += 1
     return found

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence, Set
 
-from xeemu.knowledge.access_tree import Node, Operation
+from xeemu.knowledge.access_tree import MemoryOperation, Node
 from xeemu.knowledge.analysis import Facts
 from xeemu.knowledge.expressions import Axis
 from xeemu.knowledge.periodicity import Box
 
 
-def of_operation(operation: Operation, around: Facts) -> Operation | None:
+def of_operation(operation: MemoryOperation, around: Facts) -> MemoryOperation | None:
     """An operation in the first iterations of the loops between it and a body around it; None if it is in others."""
     boxes, node = operation.node.boxes, operation.node
     while node.facts is not around and node.parent is not None:

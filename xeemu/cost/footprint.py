@@ -13,7 +13,7 @@ import numpy as np
 
 from xeemu.cost.census import Census
 from xeemu.knowledge import periodicity, symbolic_addresses
-from xeemu.knowledge.access_tree import AccessTree, Node, Operation
+from xeemu.knowledge.access_tree import AccessTree, MemoryOperation, Node
 from xeemu.knowledge.expressions import Axis, Expression, TooLarge
 from xeemu.knowledge.periodicity import Box, Progressions, Split
 
@@ -45,7 +45,7 @@ class Footprint:
 
 
 def of_memory(
-    operations: Sequence[Operation], taken: Census, moved_bytes: float | None, granule_bytes: int
+    operations: Sequence[MemoryOperation], taken: Census, moved_bytes: float | None, granule_bytes: int
 ) -> Footprint | None:
     """The footprint of some accesses to one memory.
 
@@ -61,13 +61,13 @@ def of_memory(
     known = _of_touched(tuple(operations), taken.tree, granule_bytes)
     if known is not None or moved_bytes is None:
         return known
-    memory, groups = operations[0].place.memory, max(taken.geometry.groups, 1)
+    memory, groups = operations[0].access_site.memory, max(taken.geometry.groups, 1)
     whole = math.ceil(memory.nbytes / granule_bytes) * granule_bytes
     return Footprint(min(moved_bytes / groups, whole), min(moved_bytes, whole), is_most=True)
 
 
 @functools.lru_cache(maxsize=_MOST_KEPT)
-def _of_touched(operations: tuple[Operation, ...], tree: AccessTree, granule_bytes: int) -> Footprint | None:
+def _of_touched(operations: tuple[MemoryOperation, ...], tree: AccessTree, granule_bytes: int) -> Footprint | None:
     """The footprint of accesses of which it is known what they touch.
 
     A report asks for the same several times, with and without each change that is tried.
@@ -81,12 +81,14 @@ def _of_touched(operations: tuple[Operation, ...], tree: AccessTree, granule_byt
     between = max(touched.high // granule_bytes - touched.low // granule_bytes + 1, 0)
     hull = float(between * granule_bytes)
     group = float(len(firsts) * granule_bytes)
-    itemsize = operations[0].place.memory.dtype.itemsize
+    itemsize = operations[0].access_site.memory.dtype.itemsize
     gaps = float(np.mean(elements * itemsize < granule_bytes)) if len(firsts) else 0.0
     return Footprint(group, min(touched.groups * group, hull), touched.passes, gaps=gaps)
 
 
-def of_consecutive(operations: Sequence[Operation], taken: Census, groups: int, granule_bytes: int) -> float | None:
+def of_consecutive(
+    operations: Sequence[MemoryOperation], taken: Census, groups: int, granule_bytes: int
+) -> float | None:
     """Bytes that a work-group adds to what neighbours touch of one memory: of all their granules, its part; where these
     are too many to count, of all between the least and the greatest address. None if that is not known.
 
@@ -100,14 +102,14 @@ def of_consecutive(operations: Sequence[Operation], taken: Census, groups: int, 
 
 
 @functools.lru_cache(maxsize=_MOST_KEPT)
-def _added(operations: tuple[Operation, ...], tree: AccessTree, groups: int, granule_bytes: int) -> float | None:
+def _added(operations: tuple[MemoryOperation, ...], tree: AccessTree, groups: int, granule_bytes: int) -> float | None:
     boxes = [box for operation in operations for box in operation.node.boxes]
     if not boxes or not all(o.linear_index.known and o.node.certain for o in operations):
         return None
     axes = tree.groups
     chosen = _middle(max(boxes, key=lambda box: _points(box, axes)), axes, groups)
     inside = [_of_groups(operation, chosen) for operation in operations]
-    size, elements = operations[0].place.memory.dtype.itemsize, operations[0].place.memory.elements
+    size, elements = operations[0].access_site.memory.dtype.itemsize, operations[0].access_site.memory.elements
     ends = [end for operation in operations for end in _ends(operation, chosen)]
     low, high = min(low for low, _ in ends), max(high for _, high in ends)
     bytes_ = size * max(0, min(high, elements - 1) - max(low, 0) + 1)
@@ -118,7 +120,7 @@ def _added(operations: tuple[Operation, ...], tree: AccessTree, groups: int, gra
 
 
 def at_once(
-    operations: Sequence[Operation], taken: Census, groups: int, granule_bytes: int
+    operations: Sequence[MemoryOperation], taken: Census, groups: int, granule_bytes: int
 ) -> Mapping[Node | None, int]:
     """Granules that some work-groups touch of one memory at a time, each in the middle of its loops: those of each
     outermost loop, and of accesses in none. Without those that are not known, or too many to count.
@@ -134,9 +136,9 @@ def at_once(
 
 @functools.lru_cache(maxsize=_MOST_KEPT)
 def _at_once(
-    operations: tuple[Operation, ...], tree: AccessTree, groups: int, granule_bytes: int
+    operations: tuple[MemoryOperation, ...], tree: AccessTree, groups: int, granule_bytes: int
 ) -> Mapping[Node | None, int]:
-    loops: dict[Node | None, list[Operation]] = {}
+    loops: dict[Node | None, list[MemoryOperation]] = {}
     for operation in operations:
         if operation.linear_index.known and operation.node.certain and operation.node.boxes:
             loops.setdefault(_outermost(operation.node), []).append(operation)
@@ -152,7 +154,7 @@ def _at_once(
     return found
 
 
-def _in_the_middle(operation: Operation, groups: Sequence[Axis]) -> Operation:
+def _in_the_middle(operation: MemoryOperation, groups: Sequence[Axis]) -> MemoryOperation:
     """One execution of an operation by each work-group, in the middle of its loops."""
     parts = [
         {axis: each if axis in groups else each[len(each) // 2 :][:1] for axis, each in box.items()}
@@ -161,7 +163,7 @@ def _in_the_middle(operation: Operation, groups: Sequence[Axis]) -> Operation:
     return operation.within(parts)
 
 
-def _of_groups(operation: Operation, chosen: Mapping[Axis, tuple[int, int]]) -> Operation:
+def _of_groups(operation: MemoryOperation, chosen: Mapping[Axis, tuple[int, int]]) -> MemoryOperation:
     """An operation as some work-groups execute it."""
     parts = (_part(box, chosen) for box in operation.node.boxes)
     return operation.within([part for part in parts if _points(part, chosen)])
@@ -172,7 +174,7 @@ def _part(box: Box, chosen: Mapping[Axis, tuple[int, int]]) -> Box:
     return {**box, **{axis: _within(box[axis], *chosen[axis]) for axis in chosen}}
 
 
-def _granules(operations: Sequence[Operation], tree: AccessTree, granule_bytes: int) -> int | None:
+def _granules(operations: Sequence[MemoryOperation], tree: AccessTree, granule_bytes: int) -> int | None:
     """Different granules that some operations touch; None where a mask is not known, or they are too many."""
     masks = [symbolic_addresses.lane_mask(operation, tree) for operation in operations]
     points = sum(
@@ -182,7 +184,7 @@ def _granules(operations: Sequence[Operation], tree: AccessTree, granule_bytes: 
     )
     if points > _MOST_OF_NEIGHBOURS or not all(mask.known for mask in masks):
         return None
-    per_granule = max(1, granule_bytes // operations[0].place.memory.dtype.itemsize)
+    per_granule = max(1, granule_bytes // operations[0].access_site.memory.dtype.itemsize)
     try:
         found = [
             _touched_in(operation, mask, box, tree.groups, per_granule)
@@ -195,7 +197,7 @@ def _granules(operations: Sequence[Operation], tree: AccessTree, granule_bytes: 
 
 
 def _touched_in(
-    operation: Operation, mask: Expression, box: Box, groups: Sequence[Axis], per_granule: int
+    operation: MemoryOperation, mask: Expression, box: Box, groups: Sequence[Axis], per_granule: int
 ) -> np.ndarray:
     """The numbers of the granules, of so many elements, that an access touches in a box, each once or more often."""
     index, shifts = operation.linear_index, _shifts(operation, mask, box, groups)
@@ -207,7 +209,7 @@ def _touched_in(
     return np.add.outer(shifts, elements).reshape(-1) // per_granule
 
 
-def _shifts(operation: Operation, mask: Expression, box: Box, groups: Sequence[Axis]) -> np.ndarray | None:
+def _shifts(operation: MemoryOperation, mask: Expression, box: Box, groups: Sequence[Axis]) -> np.ndarray | None:
     """By how many elements what a group of a box touches lies behind what the first one does, for all groups between
     which that differs; None where it is not found to be the same for all that a group touches."""
     inside = Progressions(box)
@@ -265,7 +267,7 @@ class _Touched:
 
 
 @functools.lru_cache(maxsize=_MOST_KEPT)
-def _touched(operations: tuple[Operation, ...], tree: AccessTree) -> _Touched | None:
+def _touched(operations: tuple[MemoryOperation, ...], tree: AccessTree) -> _Touched | None:
     """What is known of accesses before the run; None if something is not."""
     indices = [operation.linear_index for operation in operations]
     masks = [symbolic_addresses.lane_mask(operation, tree) for operation in operations]
@@ -277,7 +279,7 @@ def _touched(operations: tuple[Operation, ...], tree: AccessTree) -> _Touched | 
     largest = max(boxes, key=lambda box: _points(box, groups))
     middle = {axis: largest[axis][len(largest[axis]) // 2] for axis in groups}
     moving = [axis for axis in groups if any(axis in index.axes for index in indices)]
-    memory = operations[0].place.memory
+    memory = operations[0].access_site.memory
     try:
         touched = [
             (_outermost(operation.node), _addresses(operation, index, mask, box))
@@ -342,7 +344,7 @@ def _firsts(numbers: np.ndarray) -> np.ndarray:
     return np.flatnonzero(differs)
 
 
-def _ends(operation: Operation, chosen: Mapping[Axis, tuple[int, int]] | None = None) -> list[tuple[int, int]]:
+def _ends(operation: MemoryOperation, chosen: Mapping[Axis, tuple[int, int]] | None = None) -> list[tuple[int, int]]:
     """The least and greatest element of an access in each part of its boxes, as all groups execute it or some; the
     memory's where nothing repeats."""
     index, groups = operation.linear_index, chosen or {}
@@ -355,11 +357,11 @@ def _ends(operation: Operation, chosen: Mapping[Axis, tuple[int, int]] | None = 
             there = [part for part in parts if _points(part, groups)]
             return periodicity.divided(there, functools.partial(_extremes, index))
     except TooLarge:
-        return [(0, operation.place.memory.elements - 1)]
+        return [(0, operation.access_site.memory.elements - 1)]
 
 
 @functools.lru_cache(maxsize=_MOST_KEPT)
-def _progressions(operation: Operation) -> Sequence[Progressions]:
+def _progressions(operation: MemoryOperation) -> Sequence[Progressions]:
     """How values change in each box of an access; all groups are asked for, and then some of them."""
     return [Progressions(box) for box in operation.node.boxes]
 
@@ -385,7 +387,7 @@ def _points(box: Box, axes: Iterable[Axis]) -> int:
     return math.prod(len(box[axis]) for axis in axes)
 
 
-def _addresses(operation: Operation, index: Expression, mask: Expression, box: Box) -> np.ndarray:
+def _addresses(operation: MemoryOperation, index: Expression, mask: Expression, box: Box) -> np.ndarray:
     """The elements that are touched in a box, once or more often each."""
     conditions = operation.node.conditions
     needed = frozenset().union(*(e.axes for e in (index, mask, *conditions)))

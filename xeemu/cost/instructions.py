@@ -21,7 +21,7 @@ from xeemu.devices.device import Device
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.ir.table import Kind
-from xeemu.knowledge.access_tree import Key, Node, Operation
+from xeemu.knowledge.access_tree import Key, MemoryOperation, Node
 from xeemu.knowledge.analysis import Facts
 from xeemu.language.geometry import Geometry
 
@@ -86,7 +86,11 @@ def of_sections(
 
 def _before(root: Node, device: Device, unused: Set[Key]) -> float:
     """Instructions of a kernel before its own: what registers begin with, and the arguments that it uses."""
-    accessed = {o.place.memory for o in root.operations() if o.place.memory.space == "global" and o.key not in unused}
+    accessed = {
+        o.access_site.memory
+        for o in root.operations()
+        if o.access_site.memory.space == "global" and o.key not in unused
+    }
     used = {value for op in root.body.ops for value in op.used}
     numbers = [value for value in root.body.inputs if value in used and not root.facts.values[value].space]
     arguments = (len(accessed) + len(numbers)) * (device.argument_instructions or 0)
@@ -257,8 +261,8 @@ class _Count:
         for step in node.steps:
             if isinstance(step, Node):
                 total += self._size(step) * (1 if step.iterations is None else step.iterations)
-            elif isinstance(step, Operation):
-                total += step.key not in self.unused and step.place.memory.space != "private"
+            elif isinstance(step, MemoryOperation):
+                total += step.key not in self.unused and step.access_site.memory.space != "private"
         return total
 
     def _same(self, value: Value) -> Value:

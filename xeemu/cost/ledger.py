@@ -14,7 +14,7 @@ from xeemu.cost.costs import FIGURES
 from xeemu.cost.sampling import Sample
 from xeemu.emission.observer import MAX_ITERATIONS
 from xeemu.knowledge import termination
-from xeemu.knowledge.access_tree import AccessSite, Key, Operation
+from xeemu.knowledge.access_tree import AccessSite, Key, MemoryOperation
 from xeemu.knowledge.analysis import Facts
 from xeemu.knowledge.termination import IterationLimits
 from xeemu.language.linearity import Allocation
@@ -129,10 +129,10 @@ def subtractable(taken: Census, program: Program, sample: Sample | None) -> froz
     if sample is not None:
         return frozenset()
     returned = {program.arguments[number] for number in program.outputs}
-    writes: dict[Allocation, list[Operation]] = {}
+    writes: dict[Allocation, list[MemoryOperation]] = {}
     for operation in taken.tree.root.operations():
         if operation.changes:
-            writes.setdefault(operation.place.memory, []).append(operation)
+            writes.setdefault(operation.access_site.memory, []).append(operation)
     whole = {memory for memory in returned if memory is not None and memory.dtype.kind in "iu"}
     return frozenset(m for m, operations in writes.items() if m in whole and all(o.adds_one for o in operations))
 

@@ -17,7 +17,7 @@ from xeemu.language.linearity import Allocation
 def unused_loads(tree: AccessTree) -> frozenset[Key]:
     """The loads of a program that nobody uses, by their key; no atomic ones."""
     operations = list(tree.root.operations())
-    uses = _Uses({o.key: o.place.memory for o in operations})
+    uses = _Uses({o.key: o.access_site.memory for o in operations})
     uses.body(tree.root.body, tree.root.facts, range(len(tree.root.body.outputs)))
     plain = {o.key for o in operations if not o.traits.writes}
     return frozenset(plain - uses.used)

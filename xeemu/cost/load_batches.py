@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Value
-from xeemu.knowledge.access_tree import Key, Meeting, Node, Operation
+from xeemu.knowledge.access_tree import Key, MemoryOperation, Node, SyncPoint
 from xeemu.knowledge.analysis import Facts
 from xeemu.language import collectives
 from xeemu.language.linearity import Allocation, may_be_same
@@ -78,14 +78,14 @@ def of_tree(root: Node, in_registers: Set[Allocation]) -> LoadBatches:
     return LoadBatches(_by_key(batching.batches), _by_key(batching.awaited()))
 
 
-def _by_key(found: Mapping[Operation, T]) -> Mapping[Key, T]:
+def _by_key(found: Mapping[MemoryOperation, T]) -> Mapping[Key, T]:
     """What was found of operations, by their keys: of several with one that of the first."""
     return {operation.key: each for operation, each in reversed([*found.items()])}
 
 
-def waits(step: "Operation | Meeting | Node") -> bool:
+def waits(step: "MemoryOperation | SyncPoint | Node") -> bool:
     """True if the sub-groups of a work-group wait for one another at a step."""
-    return isinstance(step, Meeting) and step.level == collectives.GROUP
+    return isinstance(step, SyncPoint) and step.level == collectives.GROUP
 
 
 class _Depth(NamedTuple):
@@ -122,10 +122,10 @@ class _Stretch:
     node: Node
     before: int = 0
     barriers: int = 0
-    met: list[tuple[Operation, int]] = dataclasses.field(default_factory=list)
+    met: list[tuple[MemoryOperation, int]] = dataclasses.field(default_factory=list)
     around: "_Stretch | None" = None
     at: int = 0
-    needs: dict[Operation, frozenset[int]] = dataclasses.field(default_factory=dict)
+    needs: dict[MemoryOperation, frozenset[int]] = dataclasses.field(default_factory=dict)
     stored: dict[Allocation, _Depth] = dataclasses.field(default_factory=dict)
 
     def meets_after(self, barriers: int) -> bool:
@@ -138,7 +138,7 @@ class _Batching:
 
     def __init__(self, in_registers: Set[Allocation]) -> None:
         self.in_registers = in_registers
-        self.batches: dict[Operation, LoadBatch] = {}
+        self.batches: dict[MemoryOperation, LoadBatch] = {}
         self._stretches: list[_Stretch] = []
         self._walked: set[Facts] = set()
 
@@ -149,7 +149,9 @@ class _Batching:
         carried = _carried(node)
         given = {value: _Depth(carries=frozenset((k,))) for k, value in enumerate(carried)}
         # What an iteration stores where others may load is as a carry for these.
-        changed = dict.fromkeys(o.place.memory for o in node.operations() if o.changes and o.place.memory.may_alias)
+        changed = dict.fromkeys(
+            o.access_site.memory for o in node.operations() if o.changes and o.access_site.memory.may_alias
+        )
         if node.kind == "iteration":
             stretch.stored = {m: _Depth(carries=frozenset((k,))) for k, m in enumerate(changed, len(carried))}
         gives = self._body(node, stretch, given)[: len(carried)]
@@ -159,7 +161,7 @@ class _Batching:
             if needs & chased:
                 self.batches[operation] = self.batches[operation]._replace(in_turn=True)
 
-    def awaited(self) -> dict[Operation, Awaited]:
+    def awaited(self) -> dict[MemoryOperation, Awaited]:
         """Of the operations that were met, those after which a barrier comes."""
         found = {o: _awaited(stretch, before) for stretch in self._stretches for o, before in stretch.met}
         return {operation: each for operation, each in found.items() if each is not None}
@@ -167,7 +169,7 @@ class _Batching:
     def _body(self, node: Node, stretch: _Stretch, inputs: Mapping[Value, _Depth]) -> list[_Depth]:
         """A body, or a call's as part of one; gives what its results wait for."""
         self._walked.add(node.facts)
-        steps: dict[int, list[Operation | Meeting | Node]] = {}
+        steps: dict[int, list[MemoryOperation | SyncPoint | Node]] = {}
         for step in node.steps:
             steps.setdefault(_number(step), []).append(step)
         depths = dict(inputs)
@@ -179,13 +181,13 @@ class _Batching:
     def _op(
         self,
         op: Op,
-        steps: Sequence[Operation | Meeting | Node],
+        steps: Sequence[MemoryOperation | SyncPoint | Node],
         stretch: _Stretch,
         depths: Mapping[Value, _Depth],
     ) -> Iterable[_Depth]:
         """What the results of an operation wait for, whose steps are these."""
         (step, *_) = steps or (None,)
-        if isinstance(step, Operation):
+        if isinstance(step, MemoryOperation):
             return self._access(op, step, stretch, depths)
         if isinstance(step, Node) and step.kind == "call":
             given = control.given(op, [_depth(value, depths) for value in op.used], 0)
@@ -200,9 +202,9 @@ class _Batching:
         return [_computed(op.used, stretch, depths)] * len(op.results)
 
     def _access(
-        self, op: Op, operation: Operation, stretch: _Stretch, depths: Mapping[Value, _Depth]
+        self, op: Op, operation: MemoryOperation, stretch: _Stretch, depths: Mapping[Value, _Depth]
     ) -> Iterable[_Depth]:
-        memory = operation.place.memory
+        memory = operation.access_site.memory
         is_private = memory.space == "private"
         # What is stored is waited for by who stores it; of private memory, also by who loads it.
         place = [*ops.indices(op), *([] if (mask := ops.mask(op)) is None else [mask])]
@@ -236,7 +238,7 @@ def _awaited(stretch: _Stretch, barriers: int) -> Awaited | None:
     return None
 
 
-def _number(step: Operation | Meeting | Node) -> int:
+def _number(step: MemoryOperation | SyncPoint | Node) -> int:
     """The number of the operation in its body that a step comes from."""
     if not isinstance(step, Node):
         return step.key[1]
@@ -244,7 +246,7 @@ def _number(step: Operation | Meeting | Node) -> int:
     return step.number
 
 
-def _ends(step: Operation | Meeting | Node) -> bool:
+def _ends(step: MemoryOperation | SyncPoint | Node) -> bool:
     """True if a stretch ends at a step: at a barrier, a loop, and a branch in which something is accessed or meets."""
     if not isinstance(step, Node):
         return waits(step)

@@ -16,7 +16,7 @@ from xeemu.cost.sums import Sum, Sums
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import induction
-from xeemu.knowledge.access_tree import AccessTree, Key, Node, Operation
+from xeemu.knowledge.access_tree import AccessTree, Key, MemoryOperation, Node
 from xeemu.knowledge.analysis import Facts
 from xeemu.knowledge.value_numbering import Numbers
 from xeemu.language.linearity import Allocation, may_be_same
@@ -144,9 +144,11 @@ class MemorySteps:
         self._memories: dict[Key, Sequence[Allocation]] = {}
         for step in (step for node in tree.root.nodes() for step in node.steps):
             if not isinstance(step, Node):
-                self._memories[step.key] = [step.place.memory] if isinstance(step, Operation) else step.memories
+                self._memories[step.key] = (
+                    [step.access_site.memory] if isinstance(step, MemoryOperation) else step.memories
+                )
         every = {memory for memories in self._memories.values() for memory in memories}
-        self._changeable = {o.place.memory for o in tree.root.operations() if o.changes}
+        self._changeable = {o.access_site.memory for o in tree.root.operations() if o.changes}
         self._aliased = [memory for memory in every if memory.may_alias]
         self._last = {memory: self._numbers.new() for memory in every}  # numbers of the last changes
         self._depth: dict[int, int] = {}  # by number the loops around what makes it another one in each iteration

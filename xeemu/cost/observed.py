@@ -21,8 +21,8 @@ from jax import lax
 from xeemu.cost.costs import Meter
 from xeemu.cost.requests import sub_groups
 from xeemu.emission.emitted_chunks import EmittedChunk
-from xeemu.emission.observer import Event
-from xeemu.emission.positions import Lanes, Located
+from xeemu.emission.observer import AccessEvent
+from xeemu.emission.positions import ActiveElements, Located
 from xeemu.knowledge.forms import Form
 from xeemu.language.linearity import Allocation
 
@@ -34,7 +34,7 @@ _FAR = np.int64(2**62)
 class Observed:
     """One access as it is emitted, with what measures it."""
 
-    event: Event
+    event: AccessEvent
     meter: Meter
     chunk: EmittedChunk
 
@@ -43,7 +43,7 @@ class Observed:
         return self.meter.memory
 
     @property
-    def where(self) -> Lanes:
+    def where(self) -> ActiveElements:
         return self.event.lanes
 
     @property

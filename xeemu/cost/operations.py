@@ -135,7 +135,7 @@ def _fences(op: Op, geometry: Geometry) -> int:
     """Fences for the order of a fence or atomic operation: IGC puts one before a release, one after an acquire."""
     if op.name == ops.FENCE:
         return int(op.attributes["ordering"].order != "relaxed")
-    access: primitives.Access = op.attributes["access"]
+    access: primitives.AccessAttributes = op.attributes["access"]
     assert access.ordering is not None
     each = (access.ordering.order in RELEASING) + (access.ordering.order in ACQUIRING)
     return each * _elements(access.shape, geometry)

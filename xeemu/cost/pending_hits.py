@@ -21,7 +21,7 @@ from xeemu.cost.caches import Misses
 from xeemu.cost.census import Census
 from xeemu.cost.sites import SiteReport
 from xeemu.cost.unrolling import UNROLLED
-from xeemu.knowledge.access_tree import AccessSite, Operation
+from xeemu.knowledge.access_tree import AccessSite, MemoryOperation
 from xeemu.knowledge.expressions import Axis, TooLarge
 from xeemu.knowledge.periodicity import Box
 from xeemu.language.geometry import Geometry
@@ -52,8 +52,8 @@ def of_launch(
     """
     served = looked_up = 0.0
     for operation, share in taken.shares:
-        site, misses = sites[operation.place], missed.get(operation.place.memory)
-        if operation.name != "load" or operation.place.memory.space != "global" or misses is None:
+        site, misses = sites[operation.access_site], missed.get(operation.access_site.memory)
+        if operation.name != "load" or operation.access_site.memory.space != "global" or misses is None:
             continue
         requests_, sectors = share.requests * (site.requests or 0), share.requests * (site.sectors or 0)
         found = _of_operation(operation, sectors / requests_, misses.past_l1 * sectors, taken) if requests_ else None
@@ -63,7 +63,7 @@ def of_launch(
     return PendingHits(served, looked_up)
 
 
-def _of_operation(operation: Operation, each: float, missing: float, taken: Census) -> PendingHits | None:
+def _of_operation(operation: MemoryOperation, each: float, missing: float, taken: Census) -> PendingHits | None:
     """Those of one operation, each of whose requests asks for so many sectors, and all of them for so many that the L1
     has not; None if it is no window or that is not known."""
     size = taken.device.sector_bytes or taken.device.line_bytes
@@ -88,15 +88,15 @@ def _of_operation(operation: Operation, each: float, missing: float, taken: Cens
     return PendingHits(min(later, missing) * under_way, 0.0)
 
 
-def _step(operation: Operation, box: Box, axis: Axis) -> int:
+def _step(operation: MemoryOperation, box: Box, axis: Axis) -> int:
     """Bytes from one iteration of a loop to the next."""
     index = operation.linear_index
     if axis not in index.axes:
         return 0
-    return abs(strides.step(index, _middle(box), axis, box[axis][1])) * operation.place.memory.dtype.itemsize
+    return abs(strides.step(index, _middle(box), axis, box[axis][1])) * operation.access_site.memory.dtype.itemsize
 
 
-def _is_window(operation: Operation, box: Box, axis: Axis, size: int, geometry: Geometry) -> bool:
+def _is_window(operation: MemoryOperation, box: Box, axis: Axis, size: int, geometry: Geometry) -> bool:
     """True if what is new to a request in an iteration is a part of what it asks for."""
     before: list[set[int]] = []
     for number in box[axis][: size + 1]:
@@ -107,12 +107,14 @@ def _is_window(operation: Operation, box: Box, axis: Axis, size: int, geometry: 
     return False
 
 
-def _sectors(operation: Operation, place: Mapping[Axis, int], size: int, geometry: Geometry) -> list[set[int]]:
+def _sectors(operation: MemoryOperation, place: Mapping[Axis, int], size: int, geometry: Geometry) -> list[set[int]]:
     """What each sub-group of a work-group asks for at one point of all axes, of one element of each work-item."""
     shape = operation.access.shape
     elements = np.broadcast_to(strides.elements(operation.linear_index, place), shape or (1,))
     each = (
-        elements.reshape(min(geometry.items, elements.size), -1)[:, 0] * operation.place.memory.dtype.itemsize // size
+        elements.reshape(min(geometry.items, elements.size), -1)[:, 0]
+        * operation.access_site.memory.dtype.itemsize
+        // size
     )
     lanes = geometry.sub_group_size
     return [set(each[k * lanes : (k + 1) * lanes].tolist()) for k in range(requests.sub_groups(geometry))]
@@ -124,7 +126,7 @@ def _middle(box: Box) -> Mapping[Axis, int]:
     return {**{each: among[len(among) // 2] for each, among in outer}, axis: indices[0]}
 
 
-def _loops(operation: Operation) -> Iterator[tuple[Box, Axis]]:
+def _loops(operation: MemoryOperation) -> Iterator[tuple[Box, Axis]]:
     """The boxes in which an operation is executed again and again, each with the axis of the innermost loop."""
     if operation.node.kind == "iteration":
         for box in operation.node.boxes:
@@ -133,7 +135,7 @@ def _loops(operation: Operation) -> Iterator[tuple[Box, Axis]]:
                 yield box, innermost
 
 
-def _at_first(operation: Operation) -> Operation:
+def _at_first(operation: MemoryOperation) -> MemoryOperation:
     """An operation in the first iteration of its innermost loop alone."""
     boxes = [{**box, axis: box[axis][:1]} for box, axis in _loops(operation)]
     return operation.within(boxes)

@@ -15,7 +15,7 @@ from xeemu.cost.census import Census
 from xeemu.cost.instructions import CHAIN
 from xeemu.cost.latency import Waiting
 from xeemu.cost.sites import SiteReport
-from xeemu.knowledge.access_tree import AccessSite, Node, Operation
+from xeemu.knowledge.access_tree import AccessSite, MemoryOperation, Node
 
 Shares = Mapping[str, float]
 """The share of a phase in the work of each resource of the time model."""
@@ -53,7 +53,7 @@ class _Numbering:
             loop = None
             if isinstance(step, Node):
                 self.walk(step)
-            elif isinstance(step, Operation):
+            elif isinstance(step, MemoryOperation):
                 self.numbers[step.key] = self.last
 
 
@@ -120,7 +120,7 @@ def _at_sites(
     """What the memory operations ask of the resources."""
     found = {place: {name: np.zeros(numbering.last + 1) for name in _OF_SITES} for place in sites}
     for operation, share in taken.shares:
-        facts, place = operation.node.facts, operation.place
+        facts, place = operation.node.facts, operation.access_site
         here = numbering.numbers.get(operation.key, numbering.numbers[facts])
         for name, work in _asked(sites[place], place in taken.updates).items():
             found[place][name][here] += share.requests * (work or 0.0)

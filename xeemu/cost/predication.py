@@ -12,7 +12,7 @@ from xeemu.cost.census import Census
 from xeemu.cost.counting import Counts
 from xeemu.cost.instructions import START
 from xeemu.cost.sites import SiteReport
-from xeemu.knowledge.access_tree import AccessSite, Key, Operation
+from xeemu.knowledge.access_tree import AccessSite, Key, MemoryOperation
 
 
 def of_launch(sites: Mapping[AccessSite, SiteReport], counts: Counts, taken: Census) -> Mapping[AccessSite, float]:
@@ -25,7 +25,7 @@ def of_launch(sites: Mapping[AccessSite, SiteReport], counts: Counts, taken: Cen
     """
     by_place: dict[AccessSite, list[Key]] = {}
     for key, (operation, *_) in taken.operations.items():
-        by_place.setdefault(operation.place, []).append(key)
+        by_place.setdefault(operation.access_site, []).append(key)
     found = {place: _of_place(keys, sites[place], counts, taken) for place, keys in by_place.items() if place in sites}
     return {place: number for place, number in found.items() if number}
 
@@ -43,12 +43,12 @@ def _of_place(keys: Sequence[Key], site: SiteReport, counts: Counts, taken: Cens
     return max(0.0, issued - site.requests)
 
 
-def _is_masked(operation: Operation) -> bool:
+def _is_masked(operation: MemoryOperation) -> bool:
     mask = operation.mask
     return mask is not None and not (mask.constant and bool(mask.array.all()))
 
 
-def _times(operation: Operation, counts: Counts, taken: Census) -> int | None:
+def _times(operation: MemoryOperation, counts: Counts, taken: Census) -> int | None:
     """How often sub-groups execute what an access stands in, with an active lane."""
     node, (facts, number) = operation.node, operation.key
     section = max((begun for begun in node.regions if begun < number), default=START)
@@ -57,7 +57,7 @@ def _times(operation: Operation, counts: Counts, taken: Census) -> int | None:
     return counts.active.get((facts, section), times)
 
 
-def _each_time(operation: Operation, taken: Census) -> int:
+def _each_time(operation: MemoryOperation, taken: Census) -> int:
     """Requests of a sub-group all of whose lanes take part."""
     geometry, shape = taken.geometry, operation.access.shape
     if not shape:

@@ -17,7 +17,7 @@ from xeemu.cost import doubtful_loads, first_iterations, overwritten_stores
 from xeemu.cost.memory_steps import Branch, Change, Load, Loop, MemorySteps, Step, Store
 from xeemu.cost.places import Family, Place, may_be_same
 from xeemu.ir.program import Value
-from xeemu.knowledge.access_tree import AccessTree, Key, Operation
+from xeemu.knowledge.access_tree import AccessTree, Key, MemoryOperation
 from xeemu.knowledge.analysis import Facts
 from xeemu.language.linearity import Allocation
 
@@ -47,7 +47,7 @@ def of_tree(tree: AccessTree, unused: Set[Key]) -> RepeatedLoads:
     return RepeatedLoads(analysis.never, analysis.once, doubtful)
 
 
-def carried_out(operation: Operation, repeated: RepeatedLoads) -> Operation | None:
+def carried_out(operation: MemoryOperation, repeated: RepeatedLoads) -> MemoryOperation | None:
     """An operation with the executions in which it is carried out; None if that is never.
 
     One of which that is doubtful has none, but is told.

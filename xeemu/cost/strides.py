@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from xeemu.knowledge.access_tree import Operation
+from xeemu.knowledge.access_tree import MemoryOperation
 from xeemu.knowledge.expressions import Axis, Expression, Grid, TooLarge
 
 
@@ -33,7 +33,7 @@ class Strides:
         return len(offsets) == 1 and offsets != {0}
 
 
-def of_operations(operations: Iterable[Operation], rank: int) -> Strides | None:
+def of_operations(operations: Iterable[MemoryOperation], rank: int) -> Strides | None:
     """The rows of some operations on one memory, for work-groups of `rank` dimensions; None if they are not known."""
     begins, steps = [], set[int]()
     for operation in operations:
@@ -42,7 +42,7 @@ def of_operations(operations: Iterable[Operation], rank: int) -> Strides | None:
             return None
         box = max(operation.node.boxes, key=lambda box: math.prod(map(len, box.values())))
         middle = {axis: indices[len(indices) // 2] for axis, indices in box.items() if indices}
-        size = operation.place.memory.dtype.itemsize
+        size = operation.access_site.memory.dtype.itemsize
         try:
             first = elements(index, middle)
             begins.append(size * int(first.flat[0]))
@@ -52,7 +52,7 @@ def of_operations(operations: Iterable[Operation], rank: int) -> Strides | None:
     return Strides(tuple(begins), tuple(sorted(steps - {0}))) if begins else None
 
 
-def distances(operations: Iterable[Operation], rank: int) -> frozenset[int]:
+def distances(operations: Iterable[MemoryOperation], rank: int) -> frozenset[int]:
     """Elements from what a work-item accesses to what its neighbour does, of operations whose places are known.
 
     Args:

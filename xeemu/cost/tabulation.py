@@ -239,7 +239,7 @@ def _bank_map(place: AccessSite, counts: Counts, taken: Census) -> BankMap | Non
     shown = counts.shown.get(place)
     if shown is None:
         return None
-    operation = next(operations[0] for operations in taken.operations.values() if operations[0].place == place)
+    operation = next(operations[0] for operations in taken.operations.values() if operations[0].access_site == place)
     return bankmap.draw(shown.addresses, shown.active, taken.device, shown.width_bytes, kind(operation))
 
 
@@ -261,7 +261,7 @@ def _common(by_place: Mapping[AccessSite, SiteReport], taken: Census) -> tuple[S
     """Where all work-items of a group access as one, at least in some of the operations of the place."""
     rank, items = len(taken.geometry.local_range), taken.geometry.items
     operations = (operation for each in taken.operations.values() for operation in each)
-    places = {o.place for o in operations if math.prod(o.access.shape[:rank]) < items}
+    places = {o.access_site for o in operations if math.prod(o.access.shape[:rank]) < items}
     return tuple(site for place, site in by_place.items() if place in places)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from xeemu.cost import multiplicity, reduction
 from xeemu.cost.counter import Counter
 from xeemu.knowledge import budget, symbolic_addresses
-from xeemu.knowledge.access_tree import Key, Operation
+from xeemu.knowledge.access_tree import Key, MemoryOperation
 from xeemu.knowledge.expressions import Axis, Expression, TooLarge
 from xeemu.knowledge.periodicity import Box, Progressions
 from xeemu.language.linearity import Allocation
@@ -22,21 +22,23 @@ _LARGEST_TALLY = 1 << 24
 
 
 def of_updates(
-    counter: Counter, by_key: Mapping[Key, Sequence[Operation]], blank: bool
+    counter: Counter, by_key: Mapping[Key, Sequence[MemoryOperation]], blank: bool
 ) -> tuple[dict[Allocation, np.ndarray], frozenset[Key]]:
     """For each element the lanes that update it, and the updates of which that is not known."""
-    updates = {key: os for key, os in by_key.items() if os[0].updates and is_tallied(os[0].place.memory)}
-    tallies = {os[0].place.memory: np.zeros(os[0].place.memory.elements, np.int64) for os in updates.values()}
+    updates = {key: os for key, os in by_key.items() if os[0].updates and is_tallied(os[0].access_site.memory)}
+    tallies = {
+        os[0].access_site.memory: np.zeros(os[0].access_site.memory.elements, np.int64) for os in updates.values()
+    }
     noted = {key: None if blank else _noted(counter, operations) for key, operations in updates.items()}
     for key, total in noted.items():
         if total is not None:
-            tallies[updates[key][0].place.memory] += total
+            tallies[updates[key][0].access_site.memory] += total
     return tallies, frozenset(key for key, total in noted.items() if total is None)
 
 
-def _noted(counter: Counter, operations: Sequence[Operation]) -> np.ndarray | None:
+def _noted(counter: Counter, operations: Sequence[MemoryOperation]) -> np.ndarray | None:
     """int64 `[elements]` lanes of an operation on each element; None if that is not known."""
-    total = np.zeros(operations[0].place.memory.elements, np.int64)
+    total = np.zeros(operations[0].access_site.memory.elements, np.int64)
     for operation in operations:
         index, mask = operation.linear_index, symbolic_addresses.lane_mask(operation, counter.tree)
         if not (operation.node.certain and index.known and mask.known):
@@ -48,7 +50,7 @@ def _noted(counter: Counter, operations: Sequence[Operation]) -> np.ndarray | No
     return total
 
 
-def _starts(counter: Counter, operation: Operation) -> np.ndarray | None:
+def _starts(counter: Counter, operation: MemoryOperation) -> np.ndarray | None:
     """`[k]` where among the chosen elements those of a sub-group begin, if compilers make one update of them."""
     if not reduction.is_reduced(operation, counter.device):
         return None
@@ -59,7 +61,7 @@ def _starts(counter: Counter, operation: Operation) -> np.ndarray | None:
 
 def _note(
     total: np.ndarray,
-    operation: Operation,
+    operation: MemoryOperation,
     chosen: np.ndarray,
     starts: np.ndarray | None,
     index: Expression,

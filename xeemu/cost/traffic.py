@@ -14,7 +14,7 @@ from xeemu.cost.sites import SiteReport
 from xeemu.devices.device import Device
 from xeemu.devices.occupancy import Occupancy
 from xeemu.ir import ops
-from xeemu.knowledge.access_tree import AccessSite, Node, Operation
+from xeemu.knowledge.access_tree import AccessSite, MemoryOperation, Node
 from xeemu.language.linearity import Allocation
 
 Sites = Mapping[AccessSite, SiteReport]
@@ -168,7 +168,7 @@ def of_launch(
 
 
 def _with_neighbours(
-    operations: Sequence[Sequence[Operation]],
+    operations: Sequence[Sequence[MemoryOperation]],
     loads: Sequence[Loaded],
     stores: Sequence[Stored],
     taken: Census,
@@ -186,7 +186,7 @@ def _with_neighbours(
     return [dataclasses.replace(load, added_bytes=of) for load, of in zip(loads, added, strict=True)]
 
 
-def _pages_at_once(operations: Sequence[Sequence[Operation]], taken: Census, resident: float) -> float:
+def _pages_at_once(operations: Sequence[Sequence[MemoryOperation]], taken: Census, resident: float) -> float:
     """Pages of DRAM that the resident groups access at a time, in the loop in which these are the most."""
     page = taken.device.dram_page_bytes
     if page is None or taken.device.dram_banks is None:
@@ -198,40 +198,45 @@ def _pages_at_once(operations: Sequence[Sequence[Operation]], taken: Census, res
     return float(max(pages.values(), default=0))
 
 
-def plain(taken: Census) -> list[Sequence[Operation]]:
+def plain(taken: Census) -> list[Sequence[MemoryOperation]]:
     """The operations on global memory that are no atomic updates."""
-    return [os for os in taken.operations.values() if os[0].place.memory.space == "global" and not os[0].updates]
+    return [os for os in taken.operations.values() if os[0].access_site.memory.space == "global" and not os[0].updates]
 
 
-def loading(taken: Census) -> list[Sequence[Operation]]:
+def loading(taken: Census) -> list[Sequence[MemoryOperation]]:
     """Those of them that change nothing: loads, atomic ones too, and all else that moves elements to the groups."""
     return [os for os in plain(taken) if not os[0].changes]
 
 
-def by_memory(operations: Iterable[Sequence[Operation]]) -> list[list[Operation]]:
+def by_memory(operations: Iterable[Sequence[MemoryOperation]]) -> list[list[MemoryOperation]]:
     """The operations on each memory."""
-    found: dict[Allocation, list[Operation]] = {}
+    found: dict[Allocation, list[MemoryOperation]] = {}
     for each in operations:
-        found.setdefault(each[0].place.memory, []).extend(each)
+        found.setdefault(each[0].access_site.memory, []).extend(each)
     return list(found.values())
 
 
-def moved_bytes(operations: Sequence[Operation], sites: Sites) -> float | None:
+def moved_bytes(operations: Sequence[MemoryOperation], sites: Sites) -> float | None:
     """Bytes that all requests of some operations move."""
-    return amounts.total(sites[place].bytes_moved for place in dict.fromkeys(o.place for o in operations))
+    return amounts.total(sites[place].bytes_moved for place in dict.fromkeys(o.access_site for o in operations))
 
 
 def _loaded(
-    operations: Sequence[Operation], sites: Sites, taken: Census, sector: int, packed: Set[AccessSite], resident: float
+    operations: Sequence[MemoryOperation],
+    sites: Sites,
+    taken: Census,
+    sector: int,
+    packed: Set[AccessSite],
+    resident: float,
 ) -> Loaded | None:
     moved, asked = moved_bytes(operations, sites), _asked(operations, sites)
     sectors = footprint.of_memory(operations, taken, moved, sector)
     bursts = _bursts(operations, taken, moved, sectors)
-    page, memory = taken.device.dram_page_bytes, operations[0].place.memory.name
+    page, memory = taken.device.dram_page_bytes, operations[0].access_site.memory.name
     if moved is None or asked is None or sectors is None or bursts is None:
         return None
     pages = None if page is None else footprint.of_memory(operations, taken, asked * page, page)
-    if all(o.place in packed for o in operations):
+    if all(o.access_site in packed for o in operations):
         sectors, bursts = (_packed(each, moved, taken) for each in (sectors, bursts))
         pages = None if pages is None else _packed(pages, moved, taken)
     resident_groups = int(min(resident, taken.geometry.groups))
@@ -240,33 +245,33 @@ def _loaded(
 
 
 def _stored(
-    operations: Sequence[Operation], sites: Sites, taken: Census, sector: int, packed: Set[AccessSite]
+    operations: Sequence[MemoryOperation], sites: Sites, taken: Census, sector: int, packed: Set[AccessSite]
 ) -> Stored | None:
     moved, asked, line = moved_bytes(operations, sites), _asked(operations, sites), taken.device.line_bytes
     sectors = footprint.of_memory(operations, taken, moved, sector)
-    used = footprint.of_memory(operations, taken, moved, operations[0].place.memory.dtype.itemsize)
+    used = footprint.of_memory(operations, taken, moved, operations[0].access_site.memory.dtype.itemsize)
     if moved is None or asked is None or line is None or sectors is None or used is None:
         return None
     lines = footprint.of_memory(operations, taken, asked * line, line) or sectors
-    partial = _partial(sites[place] for place in dict.fromkeys(o.place for o in operations))
-    if all(o.place in packed for o in operations):
+    partial = _partial(sites[place] for place in dict.fromkeys(o.access_site for o in operations))
+    if all(o.access_site in packed for o in operations):
         sectors, lines = (_packed(touched, moved, taken) for touched in (sectors, lines))
         return Stored(moved, partial, asked, sectors, lines, gaps=0.0)
     gaps = float(used.group < sectors.group) if sectors.gaps is None else sectors.gaps
-    return Stored(moved, partial, asked, sectors, lines, gaps, operations[0].place.memory.name)
+    return Stored(moved, partial, asked, sectors, lines, gaps, operations[0].access_site.memory.name)
 
 
-def _run_bytes(operations: Sequence[Operation], sites: Sites, taken: Census) -> float:
+def _run_bytes(operations: Sequence[MemoryOperation], sites: Sites, taken: Census) -> float:
     """Bytes of neighbouring lines that a request of some operations asks for in the mean; a line at least."""
-    places = dict.fromkeys(o.place for o in operations)
+    places = dict.fromkeys(o.access_site for o in operations)
     used = amounts.total(sites[place].bytes_used for place in places)
     each = amounts.quotient(used, amounts.total(sites[place].requests for place in places))
     return max(each or 0.0, taken.device.line_bytes or 1)
 
 
-def _asked(operations: Sequence[Operation], sites: Sites) -> float | None:
+def _asked(operations: Sequence[MemoryOperation], sites: Sites) -> float | None:
     """Lines that all requests of some operations touch, each request's counted."""
-    return amounts.total(sites[place].lines for place in dict.fromkeys(o.place for o in operations))
+    return amounts.total(sites[place].lines for place in dict.fromkeys(o.access_site for o in operations))
 
 
 def _packed(touched: Footprint, moved: float, taken: Census) -> Footprint:
@@ -282,7 +287,7 @@ def group_bytes(sites: Sites, taken: Census) -> Mapping[str, float]:
     for each in by_memory(loads) if sector is not None else []:
         touched = footprint.of_memory(each, taken, moved_bytes(each, sites), sector or 1)
         if touched is not None:
-            found[each[0].place.memory.name] = touched.group
+            found[each[0].access_site.memory.name] = touched.group
     return found
 
 
@@ -292,7 +297,7 @@ def _burst_bytes(device: Device) -> int:
 
 
 def _bursts(
-    operations: Sequence[Operation], taken: Census, moved: float | None, sectors: Footprint | None
+    operations: Sequence[MemoryOperation], taken: Census, moved: float | None, sectors: Footprint | None
 ) -> Footprint | None:
     device = taken.device
     if device.dram_access_bytes is None:

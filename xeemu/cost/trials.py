@@ -20,7 +20,7 @@ from xeemu.cost.traffic import Spill
 from xeemu.cost.unrolling import UNROLLED
 from xeemu.cost.work import Wait, Work
 from xeemu.devices.occupancy import Occupancy
-from xeemu.knowledge.access_tree import AccessSite, Operation
+from xeemu.knowledge.access_tree import AccessSite, MemoryOperation
 from xeemu.knowledge.analysis import Facts
 from xeemu.knowledge.budget import Budget
 
@@ -120,9 +120,9 @@ class Launch:
         every = (o for operations in self._operations(sites) for o in operations)
         return strides.distances(every, len(self.taken.geometry.local_range))
 
-    def _operations(self, sites: Sequence[SiteReport]) -> Iterator[tuple[Operation, ...]]:
+    def _operations(self, sites: Sequence[SiteReport]) -> Iterator[tuple[MemoryOperation, ...]]:
         chosen = {id(site) for site in sites}
-        return (each for each in self.taken.operations.values() if id(self.sites.get(each[0].place)) in chosen)
+        return (each for each in self.taken.operations.values() if id(self.sites.get(each[0].access_site)) in chosen)
 
     @functools.cached_property
     def work(self) -> Work | None:
@@ -200,7 +200,7 @@ class Launch:
         total = dict(change.instructions)
         nodes = {node.facts: node for node in self.taken.tree.root.nodes()} if times else {}
         for node in nodes.values():
-            sites = [self.sites[o.place] for o in node.operations() if o.place in self.sites]
+            sites = [self.sites[o.access_site] for o in node.operations() if o.access_site in self.sites]
             if node.kind != "iteration" or not sites or any(id(site) not in times for site in sites):
                 continue
             spared = (self.executions[node.facts] or 0) * (1 - 1 / min(times[id(site)] for site in sites))

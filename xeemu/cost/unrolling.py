@@ -16,7 +16,7 @@ from xeemu.cost import uses
 from xeemu.devices.device import Device
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
-from xeemu.knowledge.access_tree import Meeting, Node
+from xeemu.knowledge.access_tree import Node, SyncPoint
 
 UNROLLED = 4
 """Iterations side by side, and loads that are under way at a time, where the device has no figures."""
@@ -70,7 +70,7 @@ def is_parted(node: Node) -> bool:
 def meets(loop: Node) -> bool:
     """True if work-items meet in a loop."""
     steps = (step for inner in loop.nodes() for step in inner.steps)
-    return any(isinstance(step, Meeting) and step.op.name in ops.LANGUAGE for step in steps)
+    return any(isinstance(step, SyncPoint) and step.op.name in ops.LANGUAGE for step in steps)
 
 
 def test_of(loop: Node) -> Node:

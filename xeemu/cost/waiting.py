@@ -20,7 +20,7 @@ from xeemu.cost.load_batches import Awaited, LoadBatch, waits
 from xeemu.cost.sites import SiteReport
 from xeemu.cost.work import Wait
 from xeemu.devices.device import Device
-from xeemu.knowledge.access_tree import AccessSite, Node, Operation
+from xeemu.knowledge.access_tree import AccessSite, MemoryOperation, Node
 from xeemu.language.linearity import Allocation
 
 # Atomic updates are made in the L2.
@@ -80,12 +80,12 @@ def of_launch(
     """
     batches: dict[LoadBatch, list[_Load]] = {}
     loads_ = [(o, share) for o, share in taken.shares if o.fetches]
-    asked = {o: None if (n := sites[o.place].requests) is None else n * share.requests for o, share in loads_}
+    asked = {o: None if (n := sites[o.access_site].requests) is None else n * share.requests for o, share in loads_}
     awaited = _awaited(asked, taken)
     for operation, share in loads_:
         if (number := asked[operation]) is None:
             return None
-        load = _load(operation, number, sites[operation.place], share, taken)
+        load = _load(operation, number, sites[operation.access_site], share, taken)
         waiting = number * (_waiting(operation, taken) if operation in awaited else 1.0)
         batches.setdefault(taken.load_batches.of[operation.key], []).append(
             load._replace(requests=waiting, missed=_missed(operation, taken, missed))
@@ -99,12 +99,12 @@ def of_launch(
     return tuple(_wait(each, sites[place]) for place, each in rounds.items())
 
 
-def _load(operation: Operation, asked: float, site: SiteReport, share: Share, taken: Census) -> _Load:
+def _load(operation: MemoryOperation, asked: float, site: SiteReport, share: Share, taken: Census) -> _Load:
     """A load that makes so many requests, and has a share of its site's figures."""
     times, is_local = _executed(operation.node, taken), site.space == "local"
     passes = (site.passes or 0) * share.passes if is_local else (site.l1_passes or 0) * share.l1_passes
     return _Load(
-        place=operation.place,
+        place=operation.access_site,
         requests=asked,
         each_time=max(1.0, asked / times) if times else 1.0,
         missed=None,
@@ -113,8 +113,8 @@ def _load(operation: Operation, asked: float, site: SiteReport, share: Share, ta
     )
 
 
-def _missed(operation: Operation, taken: Census, missed: Mapping[Allocation, Misses]) -> Misses | None:
-    return _UPDATE if operation.place in taken.updates else missed.get(operation.place.memory)
+def _missed(operation: MemoryOperation, taken: Census, missed: Mapping[Allocation, Misses]) -> Misses | None:
+    return _UPDATE if operation.access_site in taken.updates else missed.get(operation.access_site.memory)
 
 
 def _wait(rounds: Sequence[_Rounds], site: SiteReport) -> Wait:
@@ -135,7 +135,7 @@ def _wait(rounds: Sequence[_Rounds], site: SiteReport) -> Wait:
     )
 
 
-def _awaited(loads: Mapping[Operation, float | None], taken: Census) -> set[Operation]:
+def _awaited(loads: Mapping[MemoryOperation, float | None], taken: Census) -> set[MemoryOperation]:
     """The loads for which other sub-groups wait at a barrier, with the requests of each given: of the loops and
     branches before it those of the one with the most."""
     inner: dict[Awaited, float] = {}
@@ -150,7 +150,7 @@ def _awaited(loads: Mapping[Operation, float | None], taken: Census) -> set[Oper
     return {o for o, at in here if at and (at.inner is None or longest[at.node, at.barriers] == at)}
 
 
-def _waiting(operation: Operation, taken: Census) -> float:
+def _waiting(operation: MemoryOperation, taken: Census) -> float:
     """Sub-groups that wait for each one that loads, if those of the work-group do."""
     count = taken.counts[operation.key]
     loads = count.named("requests") if count is not None else None

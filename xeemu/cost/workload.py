@@ -153,8 +153,8 @@ def _scattered(taken: Census) -> tuple[str, ...]:
     """The memories of whose stores and updates it depends on data where they go, if the L2's slices are modelled."""
     if taken.device.atomic_slice_bytes is None and taken.device.store_sectors_per_cycle is None:
         return ()
-    every = (o for os in taken.operations.values() for o in os if o.place.memory.space == "global" and o.changes)
-    return tuple(dict.fromkeys(o.place.memory.name for o in every if not o.linear_index.known))
+    every = (o for os in taken.operations.values() for o in os if o.access_site.memory.space == "global" and o.changes)
+    return tuple(dict.fromkeys(o.access_site.memory.name for o in every if not o.linear_index.known))
 
 
 def _updated_places(sites: Sites, taken: Census, resident: Occupancy | None) -> float | None:
@@ -164,12 +164,12 @@ def _updated_places(sites: Sites, taken: Census, resident: Occupancy | None) -> 
         return 1.0
     if resident is None or resident.groups is None or device.xe_cores is None:
         return None
-    updates = [os for os in taken.operations.values() if os[0].place.memory.space == "global" and os[0].updates]
+    updates = [os for os in taken.operations.values() if os[0].access_site.memory.space == "global" and os[0].updates]
     places = 0.0
     for each in by_memory(updates):
         moved = moved_bytes(each, sites)
         parts = footprint.of_memory(each, taken, moved, device.atomic_slice_bytes)
-        words = footprint.of_memory(each, taken, moved, each[0].place.memory.dtype.itemsize)
+        words = footprint.of_memory(each, taken, moved, each[0].access_site.memory.dtype.itemsize)
         if parts is None or words is None:
             return None
         in_flight = min(taken.geometry.groups, max(1, resident.groups) * device.xe_cores) * words.group
@@ -197,7 +197,7 @@ def _missed(traffic: Traffic | None, taken: Census) -> dict[Allocation, Misses]:
     """What misses of the loads of each global memory, and of scratch."""
     if traffic is None:
         return {}
-    memories = (operations[0].place.memory for operations in by_memory(loading(taken)))
+    memories = (operations[0].access_site.memory for operations in by_memory(loading(taken)))
     found = {m: caches.misses(load, traffic, taken.device) for m, load in zip(memories, traffic.loads, strict=True)}
     if traffic.scratch is not None:
         missed = caches.scratch_misses(traffic.scratch, traffic, taken.device)

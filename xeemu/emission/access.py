@@ -22,8 +22,8 @@ from xeemu.emission.context import Applied
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.items import as_value
 from xeemu.emission.placed_windows import PlacedWindow
-from xeemu.emission.positions import Lanes, Touched, columns, places
-from xeemu.emission.values import Emitted, Groupwise, Parts, own
+from xeemu.emission.positions import ActiveElements, Touched, columns, places
+from xeemu.emission.values import Emitted, Groupwise, MaskedElements, own
 from xeemu.ir.program import Value
 from xeemu.knowledge import addressing
 from xeemu.knowledge.analysis import Facts
@@ -106,7 +106,7 @@ class Loaded:
       chunk: the work-groups.
     """
 
-    where: Lanes
+    where: ActiveElements
     other: Emitted | None
     layout: Layout
     varying: bool
@@ -121,7 +121,7 @@ class Loaded:
                 array = self._whole(values) if whole and not apart else None
                 others = self._others(values.dtype) if whole and apart else None
                 chosen = jnp.broadcast_to(values, (values.shape[0], self.where.count))
-                return items.laid_out(facts, value, self.layout, array, Parts(chosen, others))
+                return items.laid_out(facts, value, self.layout, array, MaskedElements(chosen, others))
         array = self._whole(values) if sharing is None else values.reshape(-1, *self.where.shape)
         return items.laid_out(facts, value, self.layout, array)
 
@@ -157,7 +157,7 @@ def _runs(data: jax.Array, firsts: jax.Array, length: int) -> jax.Array:
 
 
 def _expanded(
-    values: jax.Array, where: Lanes, other: Emitted | None, chunk: EmittedChunk, dtype: np.dtype
+    values: jax.Array, where: ActiveElements, other: Emitted | None, chunk: EmittedChunk, dtype: np.dtype
 ) -> jax.Array:
     """`[G or 1, all elements]`: the loaded values in their places, `other` where the mask leaves elements out."""
     if other is None:
@@ -172,7 +172,7 @@ def _expanded(
     return jnp.where(where.elements.mask.reshape(-1), _spread(values, where, everyone.count), rest)
 
 
-def _spread(values: jax.Array, where: Lanes, count: int) -> jax.Array:
+def _spread(values: jax.Array, where: ActiveElements, count: int) -> jax.Array:
     """`[G or 1, count]`: values in their places, and anything elsewhere."""
     chosen, step = where.chosen, where.elements.step
     if not where.count:
@@ -201,7 +201,9 @@ def _target(at: Touched) -> jax.Array:
     return _chosen(place, inside, at.where, at.buffer.data.size, at.chunk)
 
 
-def _chosen(places: jax.Array, inside: jax.Array | None, where: Lanes, end: int, chunk: EmittedChunk) -> jax.Array:
+def _chosen(
+    places: jax.Array, inside: jax.Array | None, where: ActiveElements, end: int, chunk: EmittedChunk
+) -> jax.Array:
     for condition in (inside, where.mask):
         if condition is not None:
             places = jnp.where(condition, places, places.dtype.type(end))

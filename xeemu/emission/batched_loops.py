@@ -22,7 +22,7 @@ from xeemu.ir import ops
 from xeemu.knowledge import induction
 from xeemu.language import collectives
 from xeemu.planning.independent_loops import Placed
-from xeemu.planning.loop_plans import Batched, Block, Version
+from xeemu.planning.loop_plans import Batched, BlockedLoop, IterationBlock
 from xeemu.planning.reduction_loops import Reduced
 from xeemu.planning.scatter_loops import Scattered
 
@@ -35,7 +35,7 @@ def run(loop: EmittedLoop, plan: Batched) -> list[Any]:
     return emitted_loops.by_versions(loop, plan.versions, functools.partial(_blocks, loop, plan), loop.first())
 
 
-def _blocks(loop: EmittedLoop, plan: Batched, version: Version, first: list[Any]) -> list[Any]:
+def _blocks(loop: EmittedLoop, plan: Batched, version: BlockedLoop, first: list[Any]) -> list[Any]:
     """The same, in one of its versions."""
     batch = _Batch(loop, plan, version)
     state = iteration_blocks.run(
@@ -54,7 +54,7 @@ class _Batch:
 
     loop: EmittedLoop
     plan: Batched
-    version: Version
+    version: BlockedLoop
 
     def begun(self, first: list[Any]) -> _State:
         """The state before the loop, from what is carried into it."""
@@ -103,7 +103,7 @@ class _Batch:
         found: dict[int, Any] = jax.vmap(find)(jnp.arange(iterations, dtype=np.int32), loaded)
         return found
 
-    def _left(self, outputs: list[Item], block: Block) -> dict[int, Any]:
+    def _left(self, outputs: list[Item], block: IterationBlock) -> dict[int, Any]:
         """What an iteration leaves in what it updates."""
         found: dict[int, Any] = {}
         packed = self.loop.packed(outputs, block.iteration)

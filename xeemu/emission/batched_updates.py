@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 
-from xeemu.emission.buffers import Made
+from xeemu.emission.buffers import UpdateOperands
 from xeemu.emission.placed_windows import PlacedWindow
 
 
-def after(data: jax.Array, placed: PlacedWindow, op: str, made: Made) -> jax.Array:
+def after(data: jax.Array, placed: PlacedWindow, op: str, made: UpdateOperands) -> jax.Array:
     """The contents of a memory after several updates.
 
     Args:
@@ -23,7 +23,7 @@ def after(data: jax.Array, placed: PlacedWindow, op: str, made: Made) -> jax.Arr
     return placed.combined(data, op, made.values, made.mask)
 
 
-def side_by_side(each: Sequence[Made], placed: PlacedWindow) -> Made:
+def side_by_side(each: Sequence[UpdateOperands], placed: PlacedWindow) -> UpdateOperands:
     """What updates in a window are made with that fill it one after the other: `[G or 1, updates * n]`."""
     elements = placed.window.elements // len(each)
 
@@ -32,10 +32,10 @@ def side_by_side(each: Sequence[Made], placed: PlacedWindow) -> Made:
         return jnp.concatenate([jnp.broadcast_to(array, (rows, elements)) for array in arrays], axis=1)
 
     masks = [made.mask for made in each if made.mask is not None]
-    return Made(joined([made.values for made in each]), joined(masks) if masks else None)
+    return UpdateOperands(joined([made.values for made in each]), joined(masks) if masks else None)
 
 
-def of_groups(made: Made, placed: PlacedWindow) -> Made:
+def of_groups(made: UpdateOperands, placed: PlacedWindow) -> UpdateOperands:
     """The same, from `[updates, G or 1, n or 1]`; an axis of updates is moved faster than parts of it are."""
 
     def laid_out(array: jax.Array) -> jax.Array:
@@ -43,4 +43,4 @@ def of_groups(made: Made, placed: PlacedWindow) -> Made:
         full = jnp.broadcast_to(array, (updates, rows, placed.window.elements // updates))
         return jnp.moveaxis(full, 0, 1).reshape(rows, -1)
 
-    return Made(laid_out(made.values), None if made.mask is None else laid_out(made.mask))
+    return UpdateOperands(laid_out(made.values), None if made.mask is None else laid_out(made.mask))

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 from jax import lax
 
-from xeemu.planning.access_plans import Few
+from xeemu.planning.access_plans import FewElements
 from xeemu.planning.storage import Storage
 
 
@@ -23,8 +23,8 @@ class Buffer:
         shape and gathers from the flat array: XLA updates both in place, but not a slice of a reshaped array.
       storage: how these hold the memory.
       origin: of a part of a memory the row at which it begins.
-      left: what an iteration leaves to be made with what others of its block leave, an `Update` or a `Made` for each
-        of its updates (see `Iteration`).
+      left: what an iteration leaves to be made with what others of its block leave, an `Update` or its operands for
+        each of its updates (see `Iteration`).
     """
 
     data: jax.Array
@@ -71,14 +71,14 @@ class Buffer:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Origin:
+class PartOrigin:
     """Where a part of a memory begins: at a place along its first dimension, which is a multiple of `unit`."""
 
     row: jax.Array
     unit: int
 
 
-def units(origins: Mapping[int, Origin]) -> dict[int, int]:
+def units(origins: Mapping[int, PartOrigin]) -> dict[int, int]:
     """For the numbers of arguments that are parts of memories of what their first rows are multiples."""
     return {number: origin.unit for number, origin in origins.items()}
 
@@ -103,12 +103,12 @@ class Update:
     op: str = dataclasses.field(metadata={"static": True})
     always: bool = dataclasses.field(metadata={"static": True})
     own: bool = dataclasses.field(metadata={"static": True})
-    few: Few | None = dataclasses.field(default=None, metadata={"static": True})
+    few: FewElements | None = dataclasses.field(default=None, metadata={"static": True})
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False)
-class Made:
+class UpdateOperands:
     """What an update is made with; with one more axis, before the others, what several are made with.
 
     Attributes:

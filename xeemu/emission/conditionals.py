@@ -12,7 +12,7 @@ from xeemu.emission import packing
 from xeemu.emission.context import Applied, Context, Emitter
 from xeemu.emission.items import Item, as_memory, as_value
 from xeemu.emission.observer import Observer
-from xeemu.emission.packing import Slot
+from xeemu.emission.packing import PackedSlot
 from xeemu.emission.values import Emitted
 from xeemu.ir import control
 from xeemu.planning.body_plans import ChoicePlan
@@ -71,7 +71,7 @@ def _uniform(choices: Sequence[Callable[[], list[Any]]], which: jax.Array, obser
 
 
 def _varying(
-    plan: Divergent, branch: _Branch, which: jax.Array, applied: Applied, slots: Sequence[Slot], context: Context
+    plan: Divergent, branch: _Branch, which: jax.Array, applied: Applied, slots: Sequence[PackedSlot], context: Context
 ) -> list[Any]:
     """The results of branches of which groups take different ones."""
     places, active = applied.facts.places[applied.number], applied.active

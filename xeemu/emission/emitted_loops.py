@@ -14,14 +14,14 @@ from xeemu.emission.buffers import Buffer
 from xeemu.emission.context import Emitter
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.items import Item, as_value
-from xeemu.emission.packing import Slot
+from xeemu.emission.packing import PackedSlot
 from xeemu.emission.placed_windows import PlacedWindow
 from xeemu.emission.values import Groupwise
 from xeemu.ir import ops
 from xeemu.planning.body_plans import CountedLoopPlan
 from xeemu.planning.iterations import Iteration
 from xeemu.planning.loop_accesses import CountedLoop
-from xeemu.planning.loop_plans import Version, Versions
+from xeemu.planning.loop_plans import BlockedLoop, Versions
 from xeemu.planning.windows import Window
 
 
@@ -53,7 +53,7 @@ class EmittedLoop:
     emitter: Emitter
     plan: CountedLoopPlan
     seen: Sequence[Item]
-    slots: Sequence[Slot]
+    slots: Sequence[PackedSlot]
     active: jax.Array | None
 
     @property
@@ -115,7 +115,7 @@ class EmittedLoop:
 
 
 def by_versions(
-    loop: EmittedLoop, versions: Versions, run: Callable[[Version, list[Any]], list[Any]], first: list[Any]
+    loop: EmittedLoop, versions: Versions, run: Callable[[BlockedLoop, list[Any]], list[Any]], first: list[Any]
 ) -> list[Any]:
     """What a loop carries in the end.
 

@@ -13,11 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from xeemu.emission import conditionals, counted_loops, items, lifted_ops, memory_ops, transpose_sinking, while_loops
-from xeemu.emission.buffers import Buffer, Origin
+from xeemu.emission.buffers import Buffer, PartOrigin
 from xeemu.emission.context import Applied, Context
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.items import Item, as_memory, as_value
-from xeemu.emission.observer import Observer, Passage, Result
+from xeemu.emission.observer import Observer, Passage, ResultEvent
 from xeemu.emission.values import Emitted
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Value
@@ -44,7 +44,7 @@ def run(
     program: Program,
     plan: ProgramPlan,
     arguments: Sequence[jax.Array],
-    origins: Mapping[int, Origin],
+    origins: Mapping[int, PartOrigin],
     chunk: EmittedChunk,
     observer: Observer,
 ) -> list[jax.Array]:
@@ -212,6 +212,6 @@ class _Emission:
                 context.observer.on_operation(self.facts, number, self.active, context.chunk)
             results = self.interpreter.results(applied, plan)
             if (self.facts, number) in context.observer.followed:
-                told = Result(self.facts, number, op, applied.operands, results, self.active)
+                told = ResultEvent(self.facts, number, op, applied.operands, results, self.active)
                 context.observer.on_result(told, context.chunk)
         self.found.update(zip(op.results, results, strict=True))

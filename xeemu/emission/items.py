@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from xeemu.emission.buffers import Buffer
-from xeemu.emission.values import Emitted, Parts
+from xeemu.emission.values import Emitted, MaskedElements
 from xeemu.ir.program import Value
 from xeemu.knowledge.analysis import Facts, Known
 from xeemu.planning.layouts import BY_ITEM, Layout
@@ -45,7 +45,7 @@ def named(facts: Facts, values: Sequence[Value], arrays: Sequence[jax.Array]) ->
 
 
 def laid_out(
-    facts: Facts, value: Value, layout: Layout, array: jax.Array | None, parts: Parts | None = None
+    facts: Facts, value: Value, layout: Layout, array: jax.Array | None, parts: MaskedElements | None = None
 ) -> Emitted:
     """A value, given by what its layout says there is of it."""
     found = Emitted(facts.values[value], value.shape, value.dtype, layout, None, array, parts)

@@ -18,7 +18,7 @@ from xeemu.emission import exactness, invariant_divisions, items, movements, pos
 from xeemu.emission.context import Applied
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.items import Item, as_value, named
-from xeemu.emission.values import Emitted, Parts, lifted
+from xeemu.emission.values import Emitted, MaskedElements, lifted
 from xeemu.ir import evaluation
 from xeemu.ir.program import Op
 from xeemu.knowledge import forms
@@ -164,7 +164,7 @@ class _Elementwise:
             case Masked(elements, whole, apart):
                 array, chosen = self._by_item() if whole and not apart else None, self._of_elements(elements)
                 others = self._of_elements(elements.beside) if whole and apart else None
-                return items.laid_out(facts, out, layout, array, Parts(chosen, others))
+                return items.laid_out(facts, out, layout, array, MaskedElements(chosen, others))
         if (sharing := layouts.sharing(layout)) is not None:
             return items.laid_out(facts, out, layout, self._shared(sharing))
         return items.laid_out(facts, out, layout, self._by_item())

@@ -10,12 +10,12 @@ import jax
 import jax.numpy as jnp
 
 from xeemu.emission import access, fusion_barriers, positions
-from xeemu.emission.buffers import Buffer, Made
+from xeemu.emission.buffers import Buffer, UpdateOperands
 from xeemu.emission.context import Applied, Context
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.items import Item, as_memory, as_value, named
-from xeemu.emission.observer import Event
-from xeemu.emission.positions import Lanes, Located, Touched
+from xeemu.emission.observer import AccessEvent
+from xeemu.emission.positions import ActiveElements, Located, Touched
 from xeemu.emission.values import Emitted
 from xeemu.ir import ops
 from xeemu.ir.program import Value
@@ -40,7 +40,7 @@ def accessed(applied: Applied, plan: LoadPlan | UpdatePlan, context: Context) ->
       plan: how it is carried out.
       context: in which it is.
     """
-    what: primitives.Access = applied.op.attributes["access"]
+    what: primitives.AccessAttributes = applied.op.attributes["access"]
     buffer, values = as_memory(applied.operands[0]), [as_value(o) for o in applied.operands[1:]]
     seen = buffer if what.view is None else buffer.seen(what.view)
     touching = _Access(applied, plan.reference, context, seen, values[: what.rank], values[what.rank :])
@@ -77,9 +77,9 @@ class _Access:
     values: list[Emitted]
 
     @property
-    def what(self) -> primitives.Access:
+    def what(self) -> primitives.AccessAttributes:
         """What the operation says of it."""
-        what: primitives.Access = self.applied.op.attributes["access"]
+        what: primitives.AccessAttributes = self.applied.op.attributes["access"]
         return what
 
     def loaded(self, plan: LoadPlan) -> list[Item]:
@@ -121,19 +121,19 @@ class _Access:
             case atomic:
                 return [access.atomic(atomic, at, operation, values)]
 
-    def _deferred(self, value: Emitted, where: Lanes, chunk: EmittedChunk) -> Buffer:
+    def _deferred(self, value: Emitted, where: ActiveElements, chunk: EmittedChunk) -> Buffer:
         """The memory before an update that is made later, with others."""
-        made = Made(where.array(value, chunk).astype(self.buffer.data.dtype), where.mask)
+        made = UpdateOperands(where.array(value, chunk).astype(self.buffer.data.dtype), where.mask)
         return dataclasses.replace(self.buffer, left=(*self.buffer.left, made))
 
-    def _event(self, where: Lanes, values: list[Emitted], chunk: EmittedChunk) -> Event:
+    def _event(self, where: ActiveElements, values: list[Emitted], chunk: EmittedChunk) -> AccessEvent:
         """It as the observer sees it, with its address; tells the observer."""
         facts, number, active = self.applied.facts, self.applied.number, self.applied.active
         address = positions.locate(self.reference.address, self.buffer, self.indices, chunk)
         if self.context.observer.watches:
             address = address.found()
         operands = tuple(self.indices), tuple(values)
-        event = Event(
+        event = AccessEvent(
             facts, number, self.buffer, address, where, active, self.context.present, *operands, self.what.unset
         )
         self.context.observer.on_access(event, chunk)
@@ -146,7 +146,7 @@ class _Access:
             address = address.shifted(fusion_barriers.opaque_zero(done, address.known.dtype))
         return address
 
-    def _stored(self, plan: Store, event: Event, at: Touched, value: Emitted) -> Buffer:
+    def _stored(self, plan: Store, event: AccessEvent, at: Touched, value: Emitted) -> Buffer:
         """The memory after a store."""
         after = access.store(plan, at, value)
         if self.applied.op.name == ops.STORE:

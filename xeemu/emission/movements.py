@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from xeemu.emission import items, positions, subgroups
 from xeemu.emission.emitted_chunks import EmittedChunk
-from xeemu.emission.values import Emitted, Parts, lifted
+from xeemu.emission.values import Emitted, MaskedElements, lifted
 from xeemu.ir import evaluation
 from xeemu.ir.program import Op
 from xeemu.knowledge.addressing import Elements
@@ -58,13 +58,13 @@ def _chosen(value: Emitted, chunk: EmittedChunk) -> jax.Array:
     return jnp.broadcast_to(chosen, (chunk.count, chosen.shape[1])) if value.known.varying else chosen[0]
 
 
-def _parts(op: Op, operands: Sequence[Emitted], layout: Masked, chunk: EmittedChunk) -> Parts:
+def _parts(op: Op, operands: Sequence[Emitted], layout: Masked, chunk: EmittedChunk) -> MaskedElements:
     """The elements for themselves: the operand's, in another shape or with others around them."""
     operand, elements, others = operands[0], layout.elements, layout.whole and layout.apart
     if op.name == "pad":
         fill = operands[1].array(chunk) if others else None
         rest = None if fill is None else jnp.broadcast_to(fill, (1, elements.beside.count))
-        return Parts(operand.array(chunk).reshape(-1, elements.count), rest)
+        return MaskedElements(operand.array(chunk).reshape(-1, elements.count), rest)
     own = Elements(operand.shape, elements.chosen)
     beside = positions.of_elements(operand, own.beside, chunk) if others else None
-    return Parts(positions.of_elements(operand, own, chunk), beside)
+    return MaskedElements(positions.of_elements(operand, own, chunk), beside)

@@ -16,7 +16,7 @@ import numpy as np
 from xeemu.emission.buffers import Buffer
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.items import Item
-from xeemu.emission.positions import Lanes, Located
+from xeemu.emission.positions import ActiveElements, Located
 from xeemu.emission.values import Emitted
 from xeemu.ir.program import Op
 from xeemu.knowledge import termination
@@ -27,7 +27,7 @@ MAX_ITERATIONS = 1_000_000
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Event:
+class AccessEvent:
     """One memory operation as it is emitted.
 
     Attributes:
@@ -47,7 +47,7 @@ class Event:
     number: int
     buffer: Buffer
     address: Located
-    lanes: Lanes
+    lanes: ActiveElements
     running: jax.Array | None
     present: jax.Array | None
     indices: tuple[Emitted, ...]
@@ -100,7 +100,7 @@ class Passage:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Result:
+class ResultEvent:
     """One operation that is no access, as it has been emitted.
 
     Attributes:
@@ -141,13 +141,13 @@ class Observer:
         """True if loops that are counted may go on, a bool; None if only their predicates and limits end them."""
         return None
 
-    def on_access(self, event: Event, chunk: EmittedChunk) -> None:
+    def on_access(self, event: AccessEvent, chunk: EmittedChunk) -> None:
         """A memory operation is emitted."""
 
-    def on_stored(self, event: Event, after: Buffer, chunk: EmittedChunk) -> None:
+    def on_stored(self, event: AccessEvent, after: Buffer, chunk: EmittedChunk) -> None:
         """A plain store has been emitted, which has left the memory so."""
 
-    def on_result(self, result: Result, chunk: EmittedChunk) -> None:
+    def on_result(self, result: ResultEvent, chunk: EmittedChunk) -> None:
         """An operation that is followed has been emitted."""
 
     def on_barrier(self, passage: Passage, chunk: EmittedChunk) -> None:

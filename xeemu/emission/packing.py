@@ -14,11 +14,11 @@ from xeemu.emission.items import Item, as_memory, as_value
 from xeemu.emission.values import Emitted
 from xeemu.knowledge import forms
 from xeemu.knowledge.analysis import Known
-from xeemu.planning.carries import Array, Base, Carry, Contents
+from xeemu.planning.carries import ArrayCarry, BaseCarry, Carry, ContentsCarry
 from xeemu.planning.layouts import LANE_FORM, BySubgroup, Layout
 
 
-class Slot(NamedTuple):
+class PackedSlot(NamedTuple):
     """The place of an item among those that are carried.
 
     Attributes:
@@ -50,9 +50,9 @@ class Slot(NamedTuple):
         return jnp.zeros((chunk.count, *own), self.like.dtype)
 
 
-def slots(items: Sequence[Item], known: Sequence[Known], layouts: Sequence[Layout]) -> list[Slot]:
+def slots(items: Sequence[Item], known: Sequence[Known], layouts: Sequence[Layout]) -> list[PackedSlot]:
     """Those of items like these, of which that is known and which are held so; more than that may be given."""
-    return list(map(Slot, items, known, layouts))
+    return list(map(PackedSlot, items, known, layouts))
 
 
 def packed(items: Sequence[Item], carries: Sequence[Carry], chunk: EmittedChunk) -> list[Any]:
@@ -62,11 +62,11 @@ def packed(items: Sequence[Item], carries: Sequence[Carry], chunk: EmittedChunk)
 
 def _packed(item: Item, carry: Carry, chunk: EmittedChunk) -> jax.Array | None:
     match carry:
-        case Contents():
+        case ContentsCarry():
             return as_memory(item).data
-        case Base(further):
+        case BaseCarry(further):
             return None if further is None else _base(as_value(item), further)
-        case Array(reading, lanes, repeated):
+        case ArrayCarry(reading, lanes, repeated):
             value = as_value(item)
             array = value.array(chunk) if reading is None else subgroups.repeated(value, reading, lanes, chunk)
             return jnp.broadcast_to(array, (chunk.count, *array.shape)) if repeated else array
@@ -81,7 +81,7 @@ def _base(value: Emitted, further: int) -> jax.Array:
     return base
 
 
-def unpacked(carried: Sequence[Any], slots: Sequence[Slot]) -> list[Item]:
+def unpacked(carried: Sequence[Any], slots: Sequence[PackedSlot]) -> list[Item]:
     """The items of which something is carried."""
     return [slot.unpacked(c) for c, slot in zip(carried, slots, strict=True)]
 

@@ -26,7 +26,7 @@ from xeemu.planning.references import Reference
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Lanes:
+class ActiveElements:
     """The elements of an access that take part.
 
     Attributes:
@@ -82,7 +82,9 @@ def of_elements(operand: Emitted, elements: Elements, chunk: EmittedChunk) -> ja
     return array if elements.all else columns(array, elements)
 
 
-def lanes(reference: Reference, mask: Emitted | None, masks: Sequence[jax.Array | None], chunk: EmittedChunk) -> Lanes:
+def lanes(
+    reference: Reference, mask: Emitted | None, masks: Sequence[jax.Array | None], chunk: EmittedChunk
+) -> ActiveElements:
     """The elements of an access that take part.
 
     Args:
@@ -96,7 +98,7 @@ def lanes(reference: Reference, mask: Emitted | None, masks: Sequence[jax.Array 
     private = math.prod(elements.shape) // chunk.geometry.items if elements.shape else 1
     items = elements.chosen // private
     dynamic += [m if m.shape[1] == 1 else m[:, items] for m in masks if m is not None]
-    return Lanes(elements, functools.reduce(operator.and_, dynamic) if dynamic else None)
+    return ActiveElements(elements, functools.reduce(operator.and_, dynamic) if dynamic else None)
 
 
 Found = tuple[jax.Array, jax.Array | None]
@@ -173,7 +175,7 @@ class Touched:
 
     buffer: Buffer
     address: Located
-    where: Lanes
+    where: ActiveElements
     chunk: EmittedChunk
 
 
@@ -243,7 +245,7 @@ def starts(buffer: Buffer, address: Located, further: Sequence[int], chunk: Emit
     return first, *others
 
 
-def places(buffer: Buffer, index: jax.Array, where: Lanes, chunk: EmittedChunk) -> jax.Array:
+def places(buffer: Buffer, index: jax.Array, where: ActiveElements, chunk: EmittedChunk) -> jax.Array:
     """`[G or 1, n]` position in the buffer of a linear index into the memory of a group or work-item."""
     if buffer.space == "global":
         return index if buffer.origin is None else index - buffer.origin_element(index.dtype)

@@ -15,13 +15,13 @@ from jax import lax
 from xeemu.emission import iteration_blocks
 from xeemu.emission.buffers import Buffer, Update
 from xeemu.knowledge import forms
-from xeemu.planning.access_plans import Few
+from xeemu.planning.access_plans import FewElements
 
 
 def added(buffer: Buffer, updates: Sequence[Update]) -> jax.Array:
     """The contents of a local or private memory after such updates."""
     data = buffer.data
-    by_what = collections.defaultdict[tuple[Few, tuple[int, ...]], list[Update]](list)
+    by_what = collections.defaultdict[tuple[FewElements, tuple[int, ...]], list[Update]](list)
     for update in updates:
         assert update.few is not None
         by_what[update.few, update.target.shape].append(update)
@@ -33,7 +33,7 @@ def added(buffer: Buffer, updates: Sequence[Update]) -> jax.Array:
     return data
 
 
-def _chosen(update: Update, buffer: Buffer, what: Few) -> jax.Array:
+def _chosen(update: Update, buffer: Buffer, what: FewElements) -> jax.Array:
     """`[iterations, G * n]` uint8: which of the elements each has chosen; a number of none if it takes no part."""
     target = update.target
     if buffer.space == "local":
@@ -45,7 +45,7 @@ def _chosen(update: Update, buffer: Buffer, what: Few) -> jax.Array:
     return number.astype(np.uint8).reshape(number.shape[0], -1)
 
 
-def _counts(chosen: list[jax.Array], what: Few, dtype: np.dtype) -> jax.Array:
+def _counts(chosen: list[jax.Array], what: FewElements, dtype: np.dtype) -> jax.Array:
     """`[size, n]`: how often each element is in each column of some arrays of choices."""
     length, columns = chosen[0].shape
     parts, steps = what.steps(length, len(chosen))

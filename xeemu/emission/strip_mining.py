@@ -11,17 +11,17 @@ from typing import Any
 import jax
 
 from xeemu.emission import batched_updates, emitted_loops, iteration_blocks
-from xeemu.emission.buffers import Made
+from xeemu.emission.buffers import UpdateOperands
 from xeemu.emission.emitted_loops import EmittedLoop, PlacedAccess
 from xeemu.emission.items import as_memory
 from xeemu.emission.values import Groupwise
-from xeemu.planning.loop_plans import StripMined, Version
+from xeemu.planning.loop_plans import BlockedLoop, StripMined
 
 
 def run(loop: EmittedLoop, plan: StripMined) -> list[Any]:
     """What a loop carries in the end."""
 
-    def blocks(version: Version, first: list[Any]) -> list[Any]:
+    def blocks(version: BlockedLoop, first: list[Any]) -> list[Any]:
         def step(iterations: int, packed: list[Any]) -> list[Any]:
             return _block(loop, version, iterations, packed)
 
@@ -31,12 +31,12 @@ def run(loop: EmittedLoop, plan: StripMined) -> list[Any]:
     return emitted_loops.by_versions(loop, plan.versions, blocks, loop.first())
 
 
-def _block(loop: EmittedLoop, version: Version, iterations: int, packed: list[Any]) -> list[Any]:
+def _block(loop: EmittedLoop, version: BlockedLoop, iterations: int, packed: list[Any]) -> list[Any]:
     """What is carried after so many iterations, from what is before."""
     block, moves = version.blocks[iterations], loop.counted.moves
     slices = {n: _Slices.of(at, moves[n], iterations) for n, at in loop.placed(packed, block.loads).items()}
     places = loop.placed(packed, block.updates)
-    made: dict[int, list[Made]] = {n: [] for n in places}
+    made: dict[int, list[UpdateOperands]] = {n: [] for n in places}
     for number in range(iterations):
         loaded = {n: each.of_iteration(number) for n, each in slices.items()}
         outputs = loop.outputs(packed, block.iteration, loaded)

@@ -38,7 +38,7 @@ class Emitted:
     layout: Layout
     base: Any = None
     computed: jax.Array | None = None
-    parts: "Parts | None" = None
+    parts: "MaskedElements | None" = None
 
     def array(self, chunk: EmittedChunk) -> jax.Array:
         """`[G, *shape]` if it varies between groups, else `shape`."""
@@ -73,7 +73,7 @@ class Emitted:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Parts:
+class MaskedElements:
     """The elements of a value that a mask has left in, for themselves.
 
     Attributes:

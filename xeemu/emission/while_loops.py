@@ -13,7 +13,7 @@ from xeemu.emission import packing
 from xeemu.emission.context import Applied, Emitter
 from xeemu.emission.items import Item, as_value
 from xeemu.emission.observer import Observer
-from xeemu.emission.packing import Slot
+from xeemu.emission.packing import PackedSlot
 from xeemu.ir import control
 from xeemu.planning.body_plans import WhileLoopPlan
 from xeemu.planning.while_plans import BottomTested, TopTested
@@ -59,7 +59,7 @@ class _Emitted:
     emitter: Emitter
     applied: Applied
     plan: WhileLoopPlan
-    slots: Sequence[Slot]
+    slots: Sequence[PackedSlot]
 
     @property
     def observer(self) -> Observer:

@@ -53,7 +53,7 @@ class Absent:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Use:
+class AbsentValueUse:
     """A use of such a value.
 
     Attributes:
@@ -71,7 +71,7 @@ class Use:
     item: int
 
 
-def uses(program: Program, scalars: Sequence[Any]) -> list[Use]:
+def uses(program: Program, scalars: Sequence[Any]) -> list[AbsentValueUse]:
     """Where values of absent lanes are used, once for each line of an algorithm.
 
     Args:
@@ -80,7 +80,7 @@ def uses(program: Program, scalars: Sequence[Any]) -> list[Use]:
     """
     if not any(_may_be_absent(op, program.geometry) for op in program.body.walk()):
         return []
-    found: dict[source.Site, Use] = {}
+    found: dict[source.Site, AbsentValueUse] = {}
     for group in sorted({0, program.geometry.groups - 1}) if program.geometry.groups else ():
         run = _Run(program.geometry, group)
         inputs = [absent_values.argument(v, given) for v, given in zip(program.body.inputs, scalars, strict=True)]
@@ -120,7 +120,7 @@ class _Run:
 
     def __init__(self, geometry: Geometry, group: int):
         self.geometry, self.group = geometry, group
-        self.uses: list[Use] = []
+        self.uses: list[AbsentValueUse] = []
         self._absent: list[Absent] = []
         self._operations = 0
 
@@ -178,7 +178,7 @@ class _Run:
 
     def _access(self, op: Op, operands: Sequence[PartialValue]) -> None:
         """Notes what an access uses, by lanes that are known to take part."""
-        access: primitives.Access = op.attributes["access"]
+        access: primitives.AccessAttributes = op.attributes["access"]
         given = list(operands[1:])
         active: Any = True
         is_load = not ops.changes(op)
@@ -198,7 +198,7 @@ class _Run:
         for number in np.unique(used[used > 0]).tolist():
             place = int(np.argmax(used.reshape(-1) == number))
             item = min(place // max(used.size // self.geometry.items, 1), self.geometry.items - 1)
-            self.uses.append(Use(self._absent[number - 1], op, part, self.group, item))
+            self.uses.append(AbsentValueUse(self._absent[number - 1], op, part, self.group, item))
 
     # Algorithms.
 

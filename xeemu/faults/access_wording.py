@@ -13,7 +13,7 @@ from xeemu.faults.findings import (
     Finding,
 )
 from xeemu.faults.messages import message
-from xeemu.faults.uses import Element, Use, indented
+from xeemu.faults.uses import Element, ExampleAccess, indented
 from xeemu.language.dialect import NULL, PYTHON, Dialect
 from xeemu.language.interface import Extent
 from xeemu.language.source import Site, index_in, mask_around
@@ -27,7 +27,7 @@ MORE = (
 def conflict(
     kind: str,
     element: Element,
-    uses: tuple[Use, Use],
+    uses: tuple[ExampleAccess, ExampleAccess],
     count: int,
     who: str,
     epochs: tuple[int, int] | None,
@@ -65,7 +65,12 @@ def conflict(
 
 
 def out_of_bounds(
-    element: Element, shape: tuple[int, ...], use: Use, count: int, dialect: Dialect = PYTHON, indexed: int = 1
+    element: Element,
+    shape: tuple[int, ...],
+    use: ExampleAccess,
+    count: int,
+    dialect: Dialect = PYTHON,
+    indexed: int = 1,
 ) -> Finding:
     """An access beyond its memory, of which an index of the source counts so many elements as one."""
     shown = element
@@ -89,7 +94,9 @@ def out_of_bounds(
     return _single(OUT_OF_BOUNDS, element, use, count, (ERROR, head, explanation, advice))
 
 
-def beyond_extent(extent: Extent, index: int, size: int, use: Use, count: int, dialect: Dialect = PYTHON) -> Finding:
+def beyond_extent(
+    extent: Extent, index: int, size: int, use: ExampleAccess, count: int, dialect: Dialect = PYTHON
+) -> Finding:
     """An index beyond a declared array within a memory, by its number of elements."""
     element = Element(extent.space, extent.name, (index,))
     used = dataclasses.replace(use, what="index")
@@ -103,7 +110,9 @@ def beyond_extent(extent: Extent, index: int, size: int, use: Use, count: int, d
     return _single(OUT_OF_BOUNDS, element, used, count, (ERROR, head, explanation, advice))
 
 
-def uninitialized_read(element: Element, use: Use, count: int, written: str, dialect: Dialect = PYTHON) -> Finding:
+def uninitialized_read(
+    element: Element, use: ExampleAccess, count: int, written: str, dialect: Dialect = PYTHON
+) -> Finding:
     """A read of what nobody has written; `written` tells what of the memory was."""
     head = f"{UNINITIALIZED_READ}: {use.what} of {element}, which nothing was stored to before"
     remedy = dialect.clear.format(name=element.memory)
@@ -122,7 +131,13 @@ def uninitialized_read(element: Element, use: Use, count: int, written: str, dia
 
 
 def wrapped_index(
-    site: Site, operation: str, advice: str, element: Element, use: Use, count: int, calls: tuple[str, ...] = ()
+    site: Site,
+    operation: str,
+    advice: str,
+    element: Element,
+    use: ExampleAccess,
+    count: int,
+    calls: tuple[str, ...] = (),
 ) -> Finding:
     """Index arithmetic that wraps in its type, and gives an address within bounds.
 
@@ -152,7 +167,7 @@ def wrapped_index(
     )
 
 
-def order_dependent(element: Element, uses: tuple[Use, Use], dtype: str, count: int) -> Finding:
+def order_dependent(element: Element, uses: tuple[ExampleAccess, ExampleAccess], dtype: str, count: int) -> Finding:
     """Float additions to one element by several work-items that nothing orders; the later one's line is meant."""
     head = f"{ORDER_DEPENDENT}: several work-items add to {element}, of {dtype}, in no certain order"
     site = uses[1].site
@@ -177,7 +192,7 @@ def order_dependent(element: Element, uses: tuple[Use, Use], dtype: str, count: 
 
 
 def misaligned_block(
-    element: Element, element_bytes: int, required: int, use: Use, count: int, dialect: Dialect = PYTHON
+    element: Element, element_bytes: int, required: int, use: ExampleAccess, count: int, dialect: Dialect = PYTHON
 ) -> Finding:
     """A block load or store that begins where Intel's messages do not.
 
@@ -201,7 +216,7 @@ def misaligned_block(
     return _single(MISALIGNED_BLOCK, element, use, count, (NOTE, head, explanation, advice))
 
 
-def _single(kind: str, element: Element, use: Use, count: int, words: tuple[str, str, str, str]) -> Finding:
+def _single(kind: str, element: Element, use: ExampleAccess, count: int, words: tuple[str, str, str, str]) -> Finding:
     """A finding of one access; `words` are its severity, head, explanation and advice."""
     severity, head, explanation, advice = words
     return Finding(

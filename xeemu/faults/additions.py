@@ -16,19 +16,19 @@ import numpy as np
 from jax import lax
 
 from xeemu.emission import bits
-from xeemu.emission.observer import Event
+from xeemu.emission.observer import AccessEvent
 from xeemu.faults import group_conflicts, races
 from xeemu.faults.races import User
-from xeemu.faults.stamps import Layout, blank
+from xeemu.faults.stamps import StampFormat, blank
 from xeemu.knowledge import conflicts
-from xeemu.knowledge.access_tree import AccessTree, Operation
+from xeemu.knowledge.access_tree import AccessTree, MemoryOperation
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 
 _ADDING = frozenset(("add", "sub"))
 
 
-class Met(NamedTuple):
+class ConcurrentAdditions(NamedTuple):
     """An example of two work-items that add to one element: linear ids of both, the later one's last, and where."""
 
     earlier_group: Any
@@ -55,7 +55,7 @@ class State(NamedTuple):
     """What loops and branches carry.
 
     Attributes:
-      found: for each operation an int64 count and an example, see `Met`.
+      found: for each operation an int64 count and an example, see `ConcurrentAdditions`.
       sums: of each memory; of a local one empty between chunks.
     """
 
@@ -72,16 +72,16 @@ class Additions:
       geometry: the sizes of the launch.
     """
 
-    operations: tuple[Operation, ...]
+    operations: tuple[MemoryOperation, ...]
     geometry: Geometry
 
     @functools.cached_property
     def memories(self) -> tuple[Allocation, ...]:
-        return tuple(dict.fromkeys(o.place.memory for o in self.operations))
+        return tuple(dict.fromkeys(o.access_site.memory for o in self.operations))
 
-    def layout(self, memory: Allocation) -> Layout:
+    def layout(self, memory: Allocation) -> StampFormat:
         """How the stamps of a memory are put together."""
-        return Layout(self.geometry.groups if memory.space == "global" else 1, self.geometry.items, False)
+        return StampFormat(self.geometry.groups if memory.space == "global" else 1, self.geometry.items, False)
 
     @property
     def most_barriers(self) -> int:
@@ -90,7 +90,7 @@ class Additions:
 
     def zeros(self) -> State:
         """The state before the first chunk."""
-        count, example = jnp.zeros((), np.int64), jnp.zeros(len(Met._fields), np.int64)
+        count, example = jnp.zeros((), np.int64), jnp.zeros(len(ConcurrentAdditions._fields), np.int64)
         sizes = [memory.elements if memory.space == "global" else 0 for memory in self.memories]
         return State([(count, example) for _ in self.operations], list(map(_nothing, sizes)))
 
@@ -109,12 +109,16 @@ class Additions:
         return state._replace(sums=[sums if memory.space == "global" else _nothing(0) for memory, sums in kept])
 
 
-def of_tree(tree: AccessTree, operations: Sequence[Operation]) -> Additions | None:
+def of_tree(tree: AccessTree, operations: Sequence[MemoryOperation]) -> Additions | None:
     """The atomic sums of floats that are not proved to have one work-item for each element; None without any."""
-    adding: dict[Allocation, list[Operation]] = {}
+    adding: dict[Allocation, list[MemoryOperation]] = {}
     for operation in operations:
-        memory = operation.place.memory
-        if operation.place.op == "atomic" and operation.name in _ADDING and jnp.issubdtype(memory.dtype, jnp.inexact):
+        memory = operation.access_site.memory
+        if (
+            operation.access_site.op == "atomic"
+            and operation.name in _ADDING
+            and jnp.issubdtype(memory.dtype, jnp.inexact)
+        ):
             adding.setdefault(memory, []).append(operation)
     left = [uses for uses in adding.values() if not group_conflicts.have_one_user(uses, tree)]
     # An unrolled loop makes several of a line, and a body that is walked twice several of an operation.
@@ -123,7 +127,7 @@ def of_tree(tree: AccessTree, operations: Sequence[Operation]) -> Additions | No
 
 
 def added(
-    additions: Additions, state: State, event: Event, user: User, values: jax.Array, contents: jax.Array
+    additions: Additions, state: State, event: AccessEvent, user: User, values: jax.Array, contents: jax.Array
 ) -> State:
     """The state after an atomic addition.
 
@@ -136,7 +140,7 @@ def added(
       contents: `[G, n]` what was there before.
     """
     number = next(n for n, o in enumerate(additions.operations) if o.key == (event.facts, event.number))
-    memory = additions.operations[number].place.memory
+    memory = additions.operations[number].access_site.memory
     slot, layout = additions.memories.index(memory), additions.layout(memory)
     shape = user.place.shape
     amount = jnp.broadcast_to(_amount(values) + jnp.where(_amount(contents) < jnp.inf, 0, jnp.inf), shape)

@@ -11,7 +11,7 @@ import numpy as np
 from xeemu.faults.proofs import Proofs
 from xeemu.ir.program import Constant, Value
 from xeemu.knowledge import expressions, instances, periodicity
-from xeemu.knowledge.access_tree import AccessTree, Node, Operation
+from xeemu.knowledge.access_tree import AccessTree, MemoryOperation, Node
 from xeemu.knowledge.expressions import TooLarge
 from xeemu.knowledge.periodicity import Progressions
 from xeemu.language.linearity import Allocation
@@ -28,7 +28,7 @@ def is_settled(memory: Allocation, proofs: Proofs, written: frozenset[Allocation
       proofs: what is known of the program, and what is to be watched.
       written: the memories that it changes.
     """
-    changing = [o for same in proofs.operations.values() for o in same if o.place.memory is memory and o.changes]
+    changing = [o for same in proofs.operations.values() for o in same if o.access_site.memory is memory and o.changes]
     if any(o.name != "store" or not instances.is_exact(o, proofs.tree) for o in changing):
         return False
     if all(o.values[0].known for o in changing):
@@ -49,7 +49,7 @@ class _Copies:
         self._loads = {(o.node, o.key[1]): o for o in every if o.name == "load"}
         self._defined: dict[Node, Mapping[Value | Constant, int]] = {}
 
-    def stretch(self, store: Operation) -> _Stretch | None:
+    def stretch(self, store: MemoryOperation) -> _Stretch | None:
         """What a store copies of; None if it does anything else."""
         load = self._source(store)
         if load is None or not instances.is_exact(load, self._tree):
@@ -60,17 +60,17 @@ class _Copies:
         except TooLarge:
             return None
         shift = found.pop() if len(found) == 1 else None
-        return None if shift is None else (load.place.memory, *shift)
+        return None if shift is None else (load.access_site.memory, *shift)
 
-    def _source(self, store: Operation) -> Operation | None:
+    def _source(self, store: MemoryOperation) -> MemoryOperation | None:
         """The load whose result is stored as it is, by the same lanes, of a memory that nobody changes."""
         number = self._numbers(store.node).get(store.op.operands[1 + store.access.rank], -1)
         load = self._loads.get((store.node, number))
         if load is None or load.access.shape not in ((), store.access.shape) or load.key in self._bounds:
             return None
         alike = load.mask is None or load.mask is store.mask
-        kept = load.place.memory.space == "global" and load.place.memory not in self._written
-        return load if alike and kept and load.place.memory.dtype == store.place.memory.dtype else None
+        kept = load.access_site.memory.space == "global" and load.access_site.memory not in self._written
+        return load if alike and kept and load.access_site.memory.dtype == store.access_site.memory.dtype else None
 
     def _numbers(self, node: Node) -> Mapping[Value | Constant, int]:
         """For each value that a body computes the number of the operation that does."""

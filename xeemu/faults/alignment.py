@@ -15,9 +15,9 @@ from jax import lax
 
 from xeemu.devices.device import Device
 from xeemu.emission.emitted_chunks import EmittedChunk
-from xeemu.emission.observer import Event
+from xeemu.emission.observer import AccessEvent
 from xeemu.knowledge import constant_folding, expressions
-from xeemu.knowledge.access_tree import Key, Operation
+from xeemu.knowledge.access_tree import Key, MemoryOperation
 from xeemu.knowledge.expressions import Expression
 from xeemu.language.geometry import Geometry
 
@@ -29,25 +29,25 @@ def is_required(device: Device) -> bool:
     return device.architecture != "hopper"
 
 
-def required_bytes(operation: Operation) -> int:
+def required_bytes(operation: MemoryOperation) -> int:
     """The multiple of bytes at which a block begins; 1 of an access that is none."""
-    if not operation.access.block or operation.place.memory.space == "private":
+    if not operation.access.block or operation.access_site.memory.space == "private":
         return 1
-    is_global_load = operation.name == "load" and operation.place.memory.space == "global"
+    is_global_load = operation.name == "load" and operation.access_site.memory.space == "global"
     return _LOAD_BYTES if is_global_load else _STORE_BYTES
 
 
-def required_elements(operation: Operation) -> int:
+def required_elements(operation: MemoryOperation) -> int:
     """The same in elements; 1 where each of them lies right."""
-    return max(1, required_bytes(operation) // operation.place.memory.dtype.itemsize)
+    return max(1, required_bytes(operation) // operation.access_site.memory.dtype.itemsize)
 
 
-def doubtful_blocks(operations: Sequence[Operation], geometry: Geometry) -> frozenset[Key]:
+def doubtful_blocks(operations: Sequence[MemoryOperation], geometry: Geometry) -> frozenset[Key]:
     """The block loads and stores, by their key, that are not proved to begin where they may."""
     return frozenset(o.key for o in operations if not _is_aligned(o, geometry))
 
 
-def _is_aligned(operation: Operation, geometry: Geometry) -> bool:
+def _is_aligned(operation: MemoryOperation, geometry: Geometry) -> bool:
     elements = required_elements(operation)
     if elements == 1:
         return True
@@ -62,13 +62,13 @@ def _is_aligned(operation: Operation, geometry: Geometry) -> bool:
     return bool(((base == 0) & (modulus == elements)).all())
 
 
-def block_index(event: Event, chunk: EmittedChunk) -> jax.Array:
+def block_index(event: AccessEvent, chunk: EmittedChunk) -> jax.Array:
     """`[G or 1, n or 1]` which element each lane of a block accesses."""
     (index,) = event.indices
     return event.lanes.array(index, chunk)
 
 
-def misaligned(event: Event, operation: Operation, chunk: EmittedChunk) -> jax.Array:
+def misaligned(event: AccessEvent, operation: MemoryOperation, chunk: EmittedChunk) -> jax.Array:
     """`[G or 1, n or 1]` true where a lane is the first of a sub-group whose block begins where it may not."""
     index, items = block_index(event, chunk), chunk.geometry.items
     first = event.items(items) % chunk.geometry.sub_group_size == 0

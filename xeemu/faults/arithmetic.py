@@ -60,7 +60,7 @@ class Undefined:
 
     def mattering(self, op: Op) -> Sequence[int]:
         """All but the memory, and what a masked load gives to the others."""
-        access: primitives.Access = op.attributes["access"]
+        access: primitives.AccessAttributes = op.attributes["access"]
         last = len(op.operands) if ops.changes(op) else 1 + access.rank + access.masked
         return range(1, last)
 

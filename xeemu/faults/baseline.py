@@ -42,7 +42,7 @@ class Subject:
 
 
 @dataclasses.dataclass(frozen=True)
-class Mark:
+class Fingerprint:
     """What a finding of a kernel is known by.
 
     Attributes:
@@ -56,7 +56,7 @@ class Mark:
     sources: tuple[str, ...]
 
     @classmethod
-    def of(cls, finding: Finding) -> "Mark":
+    def of(cls, finding: Finding) -> "Fingerprint":
         """What a finding is known by."""
         return cls(finding.kind, finding.memory, (*(site.source for site in finding.sites), *_further(finding)))
 
@@ -87,9 +87,9 @@ class Accepted:
         return Subject(self.kernel, self.file, self.static)
 
     @property
-    def mark(self) -> Mark:
+    def mark(self) -> Fingerprint:
         """What they are known by."""
-        return Mark(self.kind, self.memory, self.sources)
+        return Fingerprint(self.kind, self.memory, self.sources)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Baseline:
     @classmethod
     def of(cls, findings: Iterable[Finding], subject: Subject) -> "Baseline":
         """The one that accepts the findings of a kernel."""
-        alike = collections.Counter((Mark.of(finding), finding.severity) for finding in findings)
+        alike = collections.Counter((Fingerprint.of(finding), finding.severity) for finding in findings)
         return cls(
             frozenset(
                 Accepted(
@@ -156,15 +156,15 @@ class Baseline:
         """
         alike = collections.defaultdict(list)
         for finding in findings:
-            alike[Mark.of(finding)].append(finding)
+            alike[Fingerprint.of(finding)].append(finding)
         entries = self._about(subject)
         beyond = {mark for mark, some in alike.items() if not _accepts(entries, mark, some)}
-        rest = (finding for finding in findings if Mark.of(finding) in beyond)
+        rest = (finding for finding in findings if Fingerprint.of(finding) in beyond)
         return Findings(rest, findings.proved, findings.watched)
 
     def knows(self, finding: Finding, subject: Subject) -> bool:
         """True if it accepts findings with the mark of this one, of a kernel."""
-        return any(entry.mark == Mark.of(finding) for entry in self._about(subject))
+        return any(entry.mark == Fingerprint.of(finding) for entry in self._about(subject))
 
     def _about(self, subject: Subject) -> list[Accepted]:
         """What it accepts of a kernel: of that in its file or, if there is nothing of that one, in any."""
@@ -177,7 +177,7 @@ def _further(finding: Finding) -> Iterable[str]:
     return (site.source for site in finding.lines if site not in finding.sites)
 
 
-def _accepts(entries: Iterable[Accepted], mark: Mark, findings: list[Finding]) -> bool:
+def _accepts(entries: Iterable[Accepted], mark: Fingerprint, findings: list[Finding]) -> bool:
     counts: dict[str, float] = collections.defaultdict(float)
     for entry in entries:
         if entry.mark == mark:

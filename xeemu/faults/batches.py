@@ -21,7 +21,7 @@ from jax import lax
 from xeemu.faults import races
 from xeemu.faults.proofs import Spot
 from xeemu.faults.races import User
-from xeemu.faults.stamps import Layout
+from xeemu.faults.stamps import StampFormat
 from xeemu.language.linearity import Allocation
 
 # Accesses of a batch, and bytes of what is remembered of them.
@@ -30,7 +30,7 @@ MOST, MOST_BYTES = 256, 8 << 20
 MOST_RACING = 100
 
 
-class Record(NamedTuple):
+class RecordedAccess(NamedTuple):
     """An access as it is remembered.
 
     Attributes:
@@ -53,7 +53,7 @@ class Record(NamedTuple):
     value: jax.Array
 
 
-class Kept(NamedTuple):
+class KeptFindings(NamedTuple):
     """What was found so far.
 
     Attributes:
@@ -151,13 +151,13 @@ class Batch:
 
     table: Table
     reaches: np.ndarray
-    layout: Layout
+    layout: StampFormat
     lanes: int
     groups: jax.Array
     elements: int
     own: bool
 
-    def run(self, records: Sequence[Record], kept: Kept) -> Kept:
+    def run(self, records: Sequence[RecordedAccess], kept: KeptFindings) -> KeptFindings:
         """What was found before and by some accesses."""
         count = max(record.place.shape[1] for record in records)
         padded = [_padded(record, count) for record in records]
@@ -166,20 +166,20 @@ class Batch:
         same = [all(x is column[0] for x in column) for column in columns]
         rows = [None if one else _stacked(column) for one, column in zip(same, columns, strict=True)]
 
-        def step(kept: Kept, given: list[Any]) -> tuple[Kept, None]:
+        def step(kept: KeptFindings, given: list[Any]) -> tuple[KeptFindings, None]:
             fields = [column[0] if x is None else x for x, column in zip(given, columns, strict=True)]
-            return self._one(Record(*fields), kept), None
+            return self._one(RecordedAccess(*fields), kept), None
 
         return lax.scan(step, kept, rows, length=len(records))[0]
 
-    def _one(self, record: Record, kept: Kept) -> Kept:
+    def _one(self, record: RecordedAccess, kept: KeptFindings) -> KeptFindings:
         """What was found before and by one access."""
         table, spot, user = self.table, record.spot, self._user(record)
         is_open = kept.racing < MOST_RACING
         stores = jnp.asarray(table.stores)[spot]
         from_old = record.value != _elements(kept.contents, user.place)
 
-        def compared(k: jax.Array, kept: Kept) -> Kept:
+        def compared(k: jax.Array, kept: KeptFindings) -> KeptFindings:
             number, other = (jnp.asarray(a)[spot, k] for a in (table.numbers, table.others))
             turned, both = (jnp.asarray(a)[spot, k] for a in (table.turned, table.both))
             return self._found(user, kept, number, other, turned, from_old | ~both)
@@ -195,14 +195,14 @@ class Batch:
         contents = self._stored(record, stores, kept.contents)
         kept = kept._replace(stamps=self._stamped(user, spot, kept.stamps), contents=contents)
 
-        def itself(_: jax.Array, kept: Kept) -> Kept:
+        def itself(_: jax.Array, kept: KeptFindings) -> KeptFindings:
             from_new = record.value != _elements(contents, user.place)
             differs = from_new | (earlier & from_old) | ~stores
             return self._found(user, kept, alone, spot, False, differs)
 
         return lax.fori_loop(0, jnp.where(meets_itself, 1, 0), itself, kept)
 
-    def _user(self, record: Record) -> User:
+    def _user(self, record: RecordedAccess) -> User:
         shape = record.place.shape
         place = record.place.astype(np.int64)
         rows = np.arange(shape[0])[:, None] * self.elements if self.own else 0
@@ -212,7 +212,7 @@ class Batch:
         first, last = (jnp.broadcast_to(jnp.asarray(x), shape) for x in (record.first, record.last))
         return User(place, record.taken, place - rows, group, first, last, barriers, epoch, sub_epoch)
 
-    def _read(self, user: User, kept: Kept, other: Any) -> list[jax.Array]:
+    def _read(self, user: User, kept: KeptFindings, other: Any) -> list[jax.Array]:
         """`[G, n]` stamps of the earlier users of each lane's element at a spot."""
         size = kept.stamps[0].size // len(self.table.spots)
         return [stamps[other * size + user.place] for stamps in kept.stamps]
@@ -228,12 +228,14 @@ class Batch:
         new = races.stamped(self.layout, user, len(stamps))
         return tuple(a.at[target].max(b, mode="drop") for a, b in zip(stamps, new, strict=True))
 
-    def _stored(self, record: Record, stores: Any, contents: jax.Array) -> jax.Array:
+    def _stored(self, record: RecordedAccess, stores: Any, contents: jax.Array) -> jax.Array:
         """The bits that stores have left after an access."""
         target = jnp.where(record.taken & stores, record.place, contents.size).reshape(-1)
         return contents.at[target].set(record.value.reshape(-1), mode="drop", wrap_negative_indices=False)
 
-    def _found(self, user: User, kept: Kept, number: Any, other: Any, turned: Any, differs: jax.Array) -> Kept:
+    def _found(
+        self, user: User, kept: KeptFindings, number: Any, other: Any, turned: Any, differs: jax.Array
+    ) -> KeptFindings:
         """Adds the conflicts of an access to those of a pair, and keeps the first of each case as an example."""
         read = self._read(user, kept, other)
         case = self._judged(user, read, number)
@@ -259,7 +261,7 @@ def _stacked(arrays: Sequence[Any]) -> jax.Array:
     return jnp.concatenate(arrays).reshape(len(arrays), *arrays[0].shape)
 
 
-def _padded(record: Record, count: int) -> Record:
+def _padded(record: RecordedAccess, count: int) -> RecordedAccess:
     """A record with lanes that access nothing, so that there are so many."""
     missing = count - record.place.shape[1]
     if not missing:

@@ -9,7 +9,7 @@ import numpy as np
 
 from xeemu.faults import epochs
 from xeemu.knowledge import instances, symbolic_addresses
-from xeemu.knowledge.access_tree import AccessTree, Operation
+from xeemu.knowledge.access_tree import AccessTree, MemoryOperation
 from xeemu.knowledge.budget import BudgetedGrid
 from xeemu.knowledge.expressions import Axis, Expression
 from xeemu.knowledge.growth import STILL, Growths
@@ -60,7 +60,7 @@ class KnownAccess:
       tree: its program.
     """
 
-    operation: Operation
+    operation: MemoryOperation
     tree: AccessTree
 
     @functools.cached_property

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from xeemu.ir import ops
-from xeemu.knowledge.access_tree import AccessTree, Meeting, Node, Operation
+from xeemu.knowledge.access_tree import AccessTree, MemoryOperation, Node, SyncPoint
 from xeemu.knowledge.conflicts import Pair
 from xeemu.knowledge.expressions import Axis
 from xeemu.knowledge.instances import Clock
@@ -19,16 +19,16 @@ from xeemu.language.collectives import GROUP
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 
-Step = Operation | Meeting | Node
-Live = Mapping[Allocation, frozenset[Operation]]
+Step = MemoryOperation | SyncPoint | Node
+Live = Mapping[Allocation, frozenset[MemoryOperation]]
 
 
-def times(tree: AccessTree) -> dict[Operation, Clock]:
+def times(tree: AccessTree) -> dict[MemoryOperation, Clock]:
     """The position of each access in the order in which the kernel executes them."""
-    return _clocks(tree.root, lambda step: isinstance(step, Operation), lambda node: True)
+    return _clocks(tree.root, lambda step: isinstance(step, MemoryOperation), lambda node: True)
 
 
-def epochs(tree: AccessTree, memory: Allocation, sub_groups: bool) -> dict[Operation, Clock]:
+def epochs(tree: AccessTree, memory: Allocation, sub_groups: bool) -> dict[MemoryOperation, Clock]:
     """How many barriers that order a memory lie before each access, of those that are always passed.
 
     Args:
@@ -38,26 +38,26 @@ def epochs(tree: AccessTree, memory: Allocation, sub_groups: bool) -> dict[Opera
     """
 
     def ticks(step: Step) -> bool:
-        return isinstance(step, Meeting) and orders(step, memory, sub_groups) and is_passed_by_all(step)
+        return isinstance(step, SyncPoint) and orders(step, memory, sub_groups) and is_passed_by_all(step)
 
     return _clocks(tree.root, ticks, _is_always_executed)
 
 
-def is_barrier(step: Meeting) -> bool:
+def is_barrier(step: SyncPoint) -> bool:
     return step.op.name == ops.BARRIER
 
 
-def synchronises(step: Meeting) -> bool:
+def synchronises(step: SyncPoint) -> bool:
     """True if it is a barrier or a group algorithm: a synchronisation point (SYCL 2020, section 4.17.3), no fence."""
     return step.level is not None
 
 
-def is_of_group(step: Meeting) -> bool:
+def is_of_group(step: SyncPoint) -> bool:
     """True if it is a synchronisation point of the work-group, not of a sub-group."""
     return step.level == GROUP
 
 
-def is_met_whole(step: Meeting) -> bool:
+def is_met_whole(step: SyncPoint) -> bool:
     """True if all work-items of its group are to come to it: a barrier, or an algorithm of the work-group.
 
     Of an algorithm of a sub-group the active lanes take part.
@@ -65,24 +65,24 @@ def is_met_whole(step: Meeting) -> bool:
     return is_of_group(step) or (synchronises(step) and is_barrier(step))
 
 
-def met_together(step: Meeting, geometry: Geometry) -> int:
-    """Work-items that come to a meeting together: those of a full group of its level."""
+def met_together(step: SyncPoint, geometry: Geometry) -> int:
+    """Work-items that come to a synchronisation point together: those of a full group of its level."""
     return geometry.items if is_of_group(step) else geometry.sub_group_size
 
 
-def orders(step: Meeting, memory: Allocation, sub_groups: bool) -> bool:
+def orders(step: SyncPoint, memory: Allocation, sub_groups: bool) -> bool:
     """True if a step is a synchronisation point that orders the accesses to a memory."""
     return memory in step.memories and (is_of_group(step) or (sub_groups and synchronises(step)))
 
 
-def is_of_some_lanes(meeting: Meeting) -> bool:
+def is_of_some_lanes(sync_point: SyncPoint) -> bool:
     """True if lanes of a sub-group meet of which not all may be active."""
-    return synchronises(meeting) and not is_of_group(meeting) and not is_passed_by_all(meeting)
+    return synchronises(sync_point) and not is_of_group(sync_point) and not is_passed_by_all(sync_point)
 
 
-def is_passed_by_all(meeting: Meeting) -> bool:
+def is_passed_by_all(sync_point: SyncPoint) -> bool:
     """True if all work-items of a group pass a barrier whenever the group comes to it."""
-    return meeting.mask is None or (meeting.mask.constant and bool(meeting.mask.array.all()))
+    return sync_point.mask is None or (sync_point.mask.constant and bool(sync_point.mask.array.all()))
 
 
 def own_axes(node: Node) -> tuple[Axis, ...]:
@@ -110,12 +110,12 @@ def _is_always_executed(node: Node) -> bool:
 # --- Clocks ---
 
 
-def _clocks(root: Node, ticks: Callable[[Step], bool], counts: Callable[[Node], bool]) -> dict[Operation, Clock]:
+def _clocks(root: Node, ticks: Callable[[Step], bool], counts: Callable[[Node], bool]) -> dict[MemoryOperation, Clock]:
     """The ticks before each operation, in nodes that count.
 
     Of a loop whose iterations tick differently often, every iteration counts like the longest.
     """
-    found: dict[Operation, Clock] = {}
+    found: dict[MemoryOperation, Clock] = {}
 
     @functools.cache
     def length(node: Node) -> int:
@@ -131,7 +131,7 @@ def _clocks(root: Node, ticks: Callable[[Step], bool], counts: Callable[[Node], 
     def visit(node: Node, offset: int, steps: Mapping[Axis, int], counting: bool) -> None:
         for part in _parts(node.steps):
             if not isinstance(part, tuple):
-                if isinstance(part, Operation):
+                if isinstance(part, MemoryOperation):
                     found[part] = Clock(offset, steps)
                 offset += counting and ticks(part)
                 continue
@@ -150,7 +150,7 @@ def _turns(node: Node) -> int:
     return int(np.prod([axis.size for axis in own_axes(node)], dtype=np.int64))
 
 
-def _parts(steps: Sequence[Step]) -> Iterator[Operation | Meeting | tuple[Node, ...]]:
+def _parts(steps: Sequence[Step]) -> Iterator[MemoryOperation | SyncPoint | tuple[Node, ...]]:
     """Steps in order; the test and the body of a loop, which alternate, together."""
     executed = [s for s in steps if not isinstance(s, Node) or s.boxes]
     waiting: Node | None = None
@@ -198,11 +198,11 @@ class _Reaching:
         return live
 
     def _step(self, live: Live, step: Step) -> Live:
-        if isinstance(step, Meeting):
+        if isinstance(step, SyncPoint):
             passed = is_of_group(step) and is_passed_by_all(step)
             return {m: ops for m, ops in live.items() if not (passed and m in step.memories)}
-        assert isinstance(step, Operation)
-        memory = step.place.memory
+        assert isinstance(step, MemoryOperation)
+        memory = step.access_site.memory
         before = live.get(memory, frozenset())
         for other in before:
             if (step, other) not in self.pairs:

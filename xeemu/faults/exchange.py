@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from xeemu.faults import findings as kinds
-from xeemu.faults.baseline import Mark
+from xeemu.faults.baseline import Fingerprint
 from xeemu.faults.findings import ERROR, KINDS, Finding
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -141,7 +141,7 @@ def _results(findings: Sequence[Finding]) -> list[dict[str, Any]]:
 
 
 def _digest(finding: Finding) -> str:
-    known = Mark.of(finding)
+    known = Fingerprint.of(finding)
     return hashlib.sha256(json.dumps([known.kind, known.memory, *known.sources]).encode()).hexdigest()
 
 

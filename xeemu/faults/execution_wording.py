@@ -16,7 +16,7 @@ from xeemu.faults.findings import (
     WorkItem,
 )
 from xeemu.faults.messages import message
-from xeemu.faults.uses import Use, indented
+from xeemu.faults.uses import ExampleAccess, indented
 from xeemu.language.dialect import PYTHON, Dialect
 from xeemu.language.source import Site
 from xeemu.plurals import counted
@@ -76,7 +76,9 @@ def barrier_divergence(found: Divergence, count: int, dialect: Dialect = PYTHON)
     return Finding(BARRIER_DIVERGENCE, ERROR, "", "", (found.site,), None, (group,), both, count, text)
 
 
-def absent_lane(algorithm: Use, lanes: tuple[int, int], active: bool, use: Use, dialect: Dialect = PYTHON) -> Finding:
+def absent_lane(
+    algorithm: ExampleAccess, lanes: tuple[int, int], active: bool, use: ExampleAccess, dialect: Dialect = PYTHON
+) -> Finding:
     """A value used that an algorithm takes from a lane that does not exist, or takes no part in it.
 
     Args:

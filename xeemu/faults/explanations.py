@@ -11,7 +11,7 @@ from xeemu.faults.remedies import Hop, Remedy
 from xeemu.language.dialect import Dialect
 from xeemu.language.linearity import Allocation
 from xeemu.language.source import Site
-from xeemu.stepping.steps import Access, Fence, Meeting
+from xeemu.stepping.steps import AccessStep, Fence, GroupFunction
 
 Words = tuple[str, str]
 """An explanation, and an advice."""
@@ -90,10 +90,10 @@ def of_reason(memory: Allocation, reason: Reason, case: int, dialect: Dialect) -
 def _of_remedy(memory: Allocation, remedy: Remedy, case: int, dialect: Dialect) -> Words:
     rules, weak = remedy.rules, list(remedies.weak(remedy, memory))
     parts: list[Words] = []
-    fences = [hop.step for hop in weak if not isinstance(hop.step, Access)]
+    fences = [hop.step for hop in weak if not isinstance(hop.step, AccessStep)]
     if fences:
         parts.append(_unfenced(memory, fences, dialect))
-    accesses = [hop for hop in weak if isinstance(hop.step, Access)]
+    accesses = [hop for hop in weak if isinstance(hop.step, AccessStep)]
     if accesses:
         parts.append(_weak_orders(accesses, dialect))
     if rules.scopes and (words := _narrow_scopes(remedy.way, case, dialect)):
@@ -116,9 +116,9 @@ def apart(memory: Allocation, dialect: Dialect) -> str:
     )
 
 
-def _unfenced(memory: Allocation, steps: Sequence[Fence | Meeting], dialect: Dialect) -> Words:
+def _unfenced(memory: Allocation, steps: Sequence[Fence | GroupFunction], dialect: Dialect) -> Words:
     step = steps[0]
-    what, written = ("barrier", dialect.barrier) if isinstance(step, Meeting) else ("fence", dialect.fence)
+    what, written = ("barrier", dialect.barrier) if isinstance(step, GroupFunction) else ("fence", dialect.fence)
     given = [m.name for m in step.memories]
     call = written([*given, memory.name], [*(m.space for m in step.memories), memory.space])
     orders = f"it orders {', '.join(given)}" if given else "it is given no memory"
@@ -131,9 +131,9 @@ def _unfenced(memory: Allocation, steps: Sequence[Fence | Meeting], dialect: Dia
 
 def _weak_orders(hops: Sequence[Hop], dialect: Dialect) -> Words:
     """Atomic operations by which the later one has seen the earlier one, in orders that publish nothing."""
-    needed: dict[Access, set[str]] = {}
+    needed: dict[AccessStep, set[str]] = {}
     for hop in hops:
-        assert isinstance(hop.step, Access)
+        assert isinstance(hop.step, AccessStep)
         needed.setdefault(hop.step, set()).add(hop.kind)
     told, advice = [], []
     for step, kinds in needed.items():
@@ -157,11 +157,11 @@ def _narrow_scopes(way: Iterable[Hop], case: int, dialect: Dialect) -> Words | N
     found: dict[str, None] = {}
     for hop in way:
         step = hop.step
-        if isinstance(step, Meeting):
+        if isinstance(step, GroupFunction):
             continue
-        ordering = step.access.ordering if isinstance(step, Access) else step.ordering
+        ordering = step.access.ordering if isinstance(step, AccessStep) else step.ordering
         if ordering is not None and level_of(ordering.scope) < level_of(needed):
-            name = step.memory.name if isinstance(step, Access) else ""
+            name = step.memory.name if isinstance(step, AccessStep) else ""
             what = (dialect.scoped if name else dialect.fenced).format(name=name, scope=needed)
             found[f"{what} at line {step.site.line}"] = None
     if not found:
@@ -175,7 +175,7 @@ def _narrow_scopes(way: Iterable[Hop], case: int, dialect: Dialect) -> Words | N
 def _ended_sequence(way: Sequence[Hop], dialect: Dialect) -> Words:
     """A store by a third work-item, between a release and the acquire that reads it."""
     step = next(hop.step for hop in reversed(way) if hop.kind == remedies.RELEASE)
-    assert isinstance(step, Access)
+    assert isinstance(step, AccessStep)
     name, line = step.memory.name, step.site.line
     return (
         f"The acquire has read what another work-item stored to {name}, and a store by another ends what the release "
@@ -188,7 +188,7 @@ def _barrier(memory: Allocation, way: Sequence[Hop], kind: str, dialect: Dialect
     """The barrier that is missing on the way before a release, or after an acquire."""
     hops = [hop for hop in way if hop.kind == kind]
     hop = hops[0] if kind == remedies.RELEASE else hops[-1]
-    assert isinstance(hop.step, Access)
+    assert isinstance(hop.step, AccessStep)
     name, line = hop.step.memory.name, hop.step.site.line
     barrier = dialect.barrier([memory.name], [memory.space])
     if kind == remedies.RELEASE:

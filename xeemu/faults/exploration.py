@@ -38,7 +38,7 @@ from xeemu.language.program import Program
 from xeemu.launching.options import MOST_WATCHED
 from xeemu.stepping import recording, turns
 from xeemu.stepping.history import History
-from xeemu.stepping.steps import Access
+from xeemu.stepping.steps import AccessStep
 
 _MOST_LANES = 1 << 21
 _MOST_EFFORT = 1 << 24
@@ -72,8 +72,8 @@ class Reason:
     """
 
     remedy: Remedy | None
-    read: Access | None
-    released: Access | None
+    read: AccessStep | None
+    released: AccessStep | None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -103,7 +103,7 @@ class Explored:
 def orders_something(tree: AccessTree) -> bool:
     """True if atomic operations or fences of a program may order other accesses: something acquires, and releases."""
     orderings = [o.access.ordering for o in tree.root.operations() if o.access.ordering is not None]
-    fences = [m.op.attributes["ordering"] for m in tree.meetings() if m.level is None]
+    fences = [m.op.attributes["ordering"] for m in tree.sync_points() if m.level is None]
     orders = {ordering.order for ordering in (*orderings, *fences)}
     return bool(orderings) and bool(orders & ACQUIRING) and bool(orders & RELEASING)
 
@@ -128,7 +128,7 @@ def is_needed(proofs: Proofs, conflicts: Sequence[np.ndarray]) -> bool:
     seen = any(counts.any() for counts in conflicts)
     if seen:
         # Lanes that meet while others of their sub-group are not active are told apart by happens-before alone.
-        if any(map(epochs.is_of_some_lanes, proofs.meetings.values())):
+        if any(map(epochs.is_of_some_lanes, proofs.sync_points.values())):
             return True
         return tells or orders_something(proofs.tree)
     return tells and geometry.groups * geometry.items <= _MOST_WORK_ITEMS
@@ -210,7 +210,7 @@ class _Search:
         # That work-items have taken in the last order that came to its end.
         self._steps = np.zeros((0, 0), np.int64)
         operations = proofs.tree.root.operations()
-        self._flags = frozenset(o.place.memory for o in operations if o.access.ordering is not None)
+        self._flags = frozenset(o.access_site.memory for o in operations if o.access.ordering is not None)
 
     @property
     def is_complete(self) -> bool:

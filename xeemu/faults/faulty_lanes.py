@@ -14,7 +14,7 @@ from jax import lax
 
 from xeemu.emission import bits
 from xeemu.emission.emitted_chunks import EmittedChunk
-from xeemu.emission.observer import Event
+from xeemu.emission.observer import AccessEvent
 
 Found = tuple[jax.Array, jax.Array]
 """How many lanes are at fault, and the int64 numbers that tell of the first one of the launch."""
@@ -36,7 +36,7 @@ class Lane:
     item: jax.Array
 
     @classmethod
-    def first(cls, hits: jax.Array, event: Event, chunk: EmittedChunk) -> "Lane":
+    def first(cls, hits: jax.Array, event: AccessEvent, chunk: EmittedChunk) -> "Lane":
         """The first lane of a `[G, n]` mask."""
         at = bits.first_of(hits)
         row, column = at // hits.shape[1], at % hits.shape[1]
@@ -50,6 +50,10 @@ class Lane:
         return values[row, self.column if values.shape[1] > 1 else 0]
 
 
+Example = Callable[[Lane], Sequence[jax.Array]]
+"""The numbers that tell of a lane."""
+
+
 def linear_ids(chunk: EmittedChunk) -> jax.Array:
     """`[G]` linear ids of the groups, int64."""
     return chunk.linear_ids().astype(np.int64)
@@ -60,9 +64,7 @@ def vector(values: Sequence[Any]) -> jax.Array:
     return jnp.stack([jnp.asarray(value).astype(np.int64) for value in values])
 
 
-def added(
-    found: Found, hits: jax.Array, event: Event, chunk: EmittedChunk, example: Callable[[Lane], Sequence[jax.Array]]
-) -> Found:
+def added(found: Found, hits: jax.Array, event: AccessEvent, chunk: EmittedChunk, example: Example) -> Found:
     """What was found, with the lanes of one more access.
 
     Args:

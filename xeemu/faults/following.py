@@ -17,11 +17,11 @@ from xeemu.emission import bits
 from xeemu.emission.buffers import Buffer
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.items import as_value
-from xeemu.emission.observer import Event, Result
+from xeemu.emission.observer import AccessEvent, ResultEvent
 from xeemu.emission.values import Emitted
 from xeemu.faults import marks
 from xeemu.faults.marks import Mark
-from xeemu.faults.paths import Kept, Node, Paths, PropagationRule
+from xeemu.faults.paths import KeptResult, Node, Paths, PropagationRule
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op
 from xeemu.knowledge.access_tree import Key
@@ -118,7 +118,7 @@ class Trail:
         count, exact = self.chunk.count, self.following.rule.exact
         return State(found, [marks.blank((count, *v.shape), v.dtype, exact) for _, v in self.paths.kept])
 
-    def on_result(self, told: Result, state: "State") -> "State":
+    def on_result(self, told: ResultEvent, state: "State") -> "State":
         """A result of an operation is known."""
         self._renew(told, state)
         for v, item in zip(told.op.results, told.results, strict=True):
@@ -132,7 +132,7 @@ class Trail:
                 state = self._keep(self.paths.kept.index(node), mark, state)
         return state
 
-    def on_access(self, event: Event, op: Op, items: int, state: "State") -> "State":
+    def on_access(self, event: AccessEvent, op: Op, items: int, state: "State") -> "State":
         """An access uses what may be marked."""
         key = (event.facts, event.number)
         mask = ops.mask(op)
@@ -147,7 +147,7 @@ class Trail:
                 state = self._add(_columns(event, mark), taken, item, access, place, state)
         return state
 
-    def _taken(self, event: Event, items: int, is_mask: bool) -> jax.Array:
+    def _taken(self, event: AccessEvent, items: int, is_mask: bool) -> jax.Array:
         """`[G or 1, n or 1]` the lanes of an access to which an operand matters: a mask to all that come to it."""
         if is_mask:
             return event.executing(items)
@@ -155,7 +155,7 @@ class Trail:
 
     # Marks.
 
-    def _renew(self, told: Result, state: "State") -> None:
+    def _renew(self, told: ResultEvent, state: "State") -> None:
         """Computes the mark of the result of an ordinary operation, or of one that may go wrong."""
         key = (told.facts, told.number)
         number = self.following.numbers.get(key)
@@ -185,15 +185,15 @@ class Trail:
         if (mark := self._marks.get(node)) is not None:
             return mark
         stands = self.paths.stands.get(node, ())
-        if len(stands) == 1 and not isinstance(stands[0], Kept):
+        if len(stands) == 1 and not isinstance(stands[0], KeptResult):
             return self._of(stands[0], value, state)
         if value is None:
             return None
-        found = [state.kept[s.number] if isinstance(s, Kept) else self._of(s, value, state) for s in stands]
+        found = [state.kept[s.number] if isinstance(s, KeptResult) else self._of(s, value, state) for s in stands]
         matching = [marks.matching(value, mark) for mark in found if mark is not None]
         return functools.reduce(lambda a, b: marks.chosen(a.marked, a, b), matching) if matching else None
 
-    def _of_operand(self, event: Event, number: int, op: Op, state: "State") -> Mark | None:
+    def _of_operand(self, event: AccessEvent, number: int, op: Op, state: "State") -> Mark | None:
         """The mark of an operand of an access."""
         operands = [*event.indices, *event.values]
         # A mask that is known only as a part of the lanes has no value here.
@@ -214,7 +214,7 @@ class Trail:
         kept[number] = jax.tree.map(lambda a, b: b.astype(a.dtype), old, new)
         return state._replace(kept=kept)
 
-    def _decided(self, mark: Mark, told: Result, state: "State") -> "State":
+    def _decided(self, mark: Mark, told: ResultEvent, state: "State") -> "State":
         """What matters as soon as it is computed."""
         shape = (self.chunk.count, max(int(np.prod(mark.value.shape[1:])), 1))
         running = jnp.ones(1, bool) if told.running is None else told.running
@@ -281,7 +281,7 @@ def _beside(array: jax.Array, result: jax.Array) -> jax.Array:
     return array.reshape(-1, *[1] * (result.ndim - 1)) if array.ndim == 1 else array
 
 
-def _columns(event: Event, mark: Mark) -> list[jax.Array]:
+def _columns(event: AccessEvent, mark: Mark) -> list[jax.Array]:
     """Origin and operands of the elements of an access: `[G or 1, n or 1]`."""
     lanes, rows = event.lanes, mark.value.shape
 

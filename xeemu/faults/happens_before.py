@@ -27,14 +27,14 @@ from xeemu.language import collectives
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 from xeemu.language.orders import ACQUIRING, RELEASING
-from xeemu.stepping.history import Accessed, Fenced, History, Met
-from xeemu.stepping.steps import Access
+from xeemu.stepping.history import Accessed, Fenced, History, Synchronised
+from xeemu.stepping.steps import AccessStep
 
 _MOST_CLOCKS = 1 << 12
 _LEVELS = {"work_item": 0, "sub_group": 1, "work_group": 2, "device": 3, "system": 3}
 
 
-class Use(NamedTuple):
+class ClockedAccess(NamedTuple):
     """An access of a work-item: its tick, who made it, and whether it wrote."""
 
     tick: int
@@ -57,8 +57,8 @@ class Unordered(NamedTuple):
     """
 
     pair: int
-    earlier: Use
-    later: Use
+    earlier: ClockedAccess
+    later: ClockedAccess
     position: int
     turned: bool
     differs: bool
@@ -90,7 +90,7 @@ def level_of(scope: str) -> int:
     return _LEVELS[scope]
 
 
-def spot_of(step: Access) -> Spot:
+def spot_of(step: AccessStep) -> Spot:
     """The memory operation of the source that a step is."""
     op = "atomic" if step.access.ordering is not None else step.op
     return Spot(AccessSite(step.site, op, step.memory), step.access.ordering)  # type: ignore[arg-type]
@@ -185,7 +185,7 @@ class _Replay:
         # Of each group when it has passed synchronisation points, and when the last that does not order the memory.
         self._passed: dict[int, list[int]] = collections.defaultdict(list)
         self._unfenced: dict[int, int] = {}
-        self._spots: dict[Access, Spot] = {}
+        self._spots: dict[AccessStep, Spot] = {}
 
     def found(self) -> Iterator[Unordered]:
         for tick, event in enumerate(self.history.events, 1):
@@ -194,7 +194,7 @@ class _Replay:
                     yield from self._access(tick, event)
                 case Fenced():
                     self._fence(tick, event)
-                case Met():
+                case Synchronised():
                     self._meet(tick, event)
 
     # Accesses.
@@ -217,7 +217,7 @@ class _Replay:
             if ordering is not None:
                 self._read(event.step, item, position)
             if partners:
-                use = Use(tick, item, wrote)
+                use = ClockedAccess(tick, item, wrote)
                 yield from self._meets(use, position, value, partners)
                 self._uses[position][spot][item, wrote] = tick, value
             if ordering is not None and wrote:
@@ -226,7 +226,7 @@ class _Replay:
             self._overwrite(event)
 
     def _meets(
-        self, use: Use, position: int, value: Any, partners: Sequence[tuple[Spot, int, int, bool]]
+        self, use: ClockedAccess, position: int, value: Any, partners: Sequence[tuple[Spot, int, int, bool]]
     ) -> Iterator[Unordered]:
         """Of each pair an earlier access to a cell that an access conflicts with and does not know of."""
         users = self._uses[position]
@@ -238,13 +238,15 @@ class _Replay:
                     continue
                 if reach and self.units.at(reach, item) == self.units.at(reach, use.item):
                     continue
-                found = Use(tick, item, wrote), value is None or stored is None or value != stored
+                found = ClockedAccess(tick, item, wrote), value is None or stored is None or value != stored
                 if found[1]:
                     break
             if found is not None:
                 yield self._conflict(number, found[0], use, position, turned, found[1])
 
-    def _conflict(self, number: int, earlier: Use, later: Use, position: int, turned: bool, differs: bool) -> Unordered:
+    def _conflict(
+        self, number: int, earlier: ClockedAccess, later: ClockedAccess, position: int, turned: bool, differs: bool
+    ) -> Unordered:
         group = self.units.group(later.item)
         fenced = self.units.group(earlier.item) == group and self._unfenced.get(group, 0) > earlier.tick
         passed, before = len(self._passed[group]), self._passed[self.units.group(earlier.item)]
@@ -259,7 +261,7 @@ class _Replay:
 
     # Atomic operations and fences.
 
-    def _read(self, step: Access, item: int, position: int) -> None:
+    def _read(self, step: AccessStep, item: int, position: int) -> None:
         ordering = step.access.ordering
         assert ordering is not None
         if step.op == "store" or (step.memory, position) not in self._published:
@@ -270,7 +272,7 @@ class _Replay:
         if self._has_fences:
             self._pending[item].append(published.copy())
 
-    def _write(self, tick: int, step: Access, item: int, position: int) -> None:
+    def _write(self, tick: int, step: AccessStep, item: int, position: int) -> None:
         ordering = step.access.ordering
         assert ordering is not None
         published = self._published[step.memory, position]
@@ -307,7 +309,7 @@ class _Replay:
 
     # Barriers and group algorithms.
 
-    def _meet(self, tick: int, event: Met) -> None:
+    def _meet(self, tick: int, event: Synchronised) -> None:
         of_group = event.step.level == collectives.GROUP
         units = self.units.group(event.items) if of_group else self.units.sub_group(event.items)
         for unit in np.unique(units).tolist():
@@ -329,13 +331,13 @@ def clocks(history: History, geometry: Geometry) -> np.ndarray:
       TooLarge: there are too many.
     """
     units, every = Units(geometry), np.arange(geometry.groups * geometry.items)
-    by_sub_group = any(isinstance(e, Met) and e.step.level != collectives.GROUP for e in history.events)
+    by_sub_group = any(isinstance(e, Synchronised) and e.step.level != collectives.GROUP for e in history.events)
     alone = np.zeros(len(every), bool)
     fenced = any(isinstance(e, Fenced) for e in history.events)
     for event in history.events:
         if isinstance(event, Fenced) or (isinstance(event, Accessed) and _synchronises(event.step, fenced)):
             alone[event.items] = True
-        elif isinstance(event, Met) and (event.step.where is not None or event.step.active is not None):
+        elif isinstance(event, Synchronised) and (event.step.where is not None or event.step.active is not None):
             alone[np.isin(units.group(every), units.group(event.items))] = True
     together = units.sub_group(every) if by_sub_group else units.group(every)
     key = np.where(alone, every, len(every) + together)
@@ -345,7 +347,7 @@ def clocks(history: History, geometry: Geometry) -> np.ndarray:
     return numbers
 
 
-def _synchronises(step: Access, fenced: bool) -> bool:
+def _synchronises(step: AccessStep, fenced: bool) -> bool:
     """True if an access may release or acquire; a relaxed one may together with fences."""
     ordering = step.access.ordering
     return ordering is not None and (fenced or ordering.order != "relaxed")

@@ -12,7 +12,7 @@ import numpy as np
 
 from xeemu.faults import epochs
 from xeemu.knowledge import instances
-from xeemu.knowledge.access_tree import AccessTree, Key, Operation
+from xeemu.knowledge.access_tree import AccessTree, Key, MemoryOperation
 from xeemu.knowledge.expressions import TooLarge
 from xeemu.knowledge.instances import Clock, Excerpt, Instances
 from xeemu.language.linearity import Allocation
@@ -22,7 +22,7 @@ _NEVER = np.iinfo(np.int64).max
 
 
 def doubtful_reads(
-    tree: AccessTree, operations: Sequence[Operation], unset: frozenset[Allocation] = frozenset()
+    tree: AccessTree, operations: Sequence[MemoryOperation], unset: frozenset[Allocation] = frozenset()
 ) -> frozenset[Key]:
     """The reads, by their key, that are not proved to find something written.
 
@@ -31,9 +31,9 @@ def doubtful_reads(
       operations: its accesses.
       unset: global memories that are not wholly written before the launch, of which nothing is proved.
     """
-    by_memory: dict[Allocation, list[Operation]] = {}
+    by_memory: dict[Allocation, list[MemoryOperation]] = {}
     for operation in operations:
-        memory = operation.place.memory
+        memory = operation.access_site.memory
         # Of what has no elements every access is out of bounds.
         if memory.space != "global" and memory.elements:
             by_memory.setdefault(memory, []).append(operation)
@@ -41,26 +41,26 @@ def doubtful_reads(
     known = frozenset(
         operation.key for memory, uses in by_memory.items() for operation in _doubtful(memory, uses, tree, times)
     )
-    return known | {o.key for o in operations if o.place.memory in unset and reads(o)}
+    return known | {o.key for o in operations if o.access_site.memory in unset and reads(o)}
 
 
-def reads(operation: Operation) -> bool:
+def reads(operation: MemoryOperation) -> bool:
     """True if an access uses what was in memory: a load, or an atomic operation other than a store."""
     return operation.traits.reads and operation.name != "store" and not operation.is_hint
 
 
-def writes(operation: Operation) -> bool:
+def writes(operation: MemoryOperation) -> bool:
     return operation.changes
 
 
-def unsets(operation: Operation) -> bool:
+def unsets(operation: MemoryOperation) -> bool:
     """True if it leaves elements as if nobody had written them."""
     return operation.access.unset
 
 
 def _doubtful(
-    memory: Allocation, uses: Sequence[Operation], tree: AccessTree, times: Mapping[Operation, Clock]
-) -> Iterator[Operation]:
+    memory: Allocation, uses: Sequence[MemoryOperation], tree: AccessTree, times: Mapping[MemoryOperation, Clock]
+) -> Iterator[MemoryOperation]:
     reading = [o for o in uses if reads(o)]
     writing = [o for o in uses if writes(o) and not unsets(o) and instances.is_exact(o, tree)]
     unsetting = [o for o in uses if unsets(o)]
@@ -104,9 +104,9 @@ class _Proof:
         self,
         memory: Allocation,
         tree: AccessTree,
-        times: Mapping[Operation, Clock],
+        times: Mapping[MemoryOperation, Clock],
         excerpt: Excerpt,
-        changing: tuple[Sequence[Operation], Sequence[Operation]],
+        changing: tuple[Sequence[MemoryOperation], Sequence[MemoryOperation]],
     ):
         self.memory, self.tree, self.times, self.excerpt = memory, tree, times, excerpt
         self.copies = tree.geometry.items if memory.space == "private" else 1
@@ -121,17 +121,17 @@ class _Proof:
         unset = [self._moments(operation) for operation in unsetting]
         self.lives = (_moments(written), _moments(unset)) if unset else None
 
-    def _found(self, writing: Sequence[Operation]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _found(self, writing: Sequence[MemoryOperation]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """The places and counts of what accesses write, of those of which it is not too much."""
         for operation in writing:
             with contextlib.suppress(TooLarge):
                 yield self._moments(operation)
 
-    def _moments(self, operation: Operation) -> tuple[np.ndarray, np.ndarray]:
+    def _moments(self, operation: MemoryOperation) -> tuple[np.ndarray, np.ndarray]:
         done = self._instances(operation)
         return self._place(done), done.counts[0]
 
-    def finds_something(self, operation: Operation) -> bool:
+    def finds_something(self, operation: MemoryOperation) -> bool:
         """True if all elements that an access reads are written before."""
         if self.lives is None and self._all_written(operation):
             return True
@@ -146,14 +146,14 @@ class _Proof:
         written, unset = (moments.last(places, counts) for moments in self.lives)
         return bool((written > unset).all())
 
-    def _all_written(self, operation: Operation) -> bool:
+    def _all_written(self, operation: MemoryOperation) -> bool:
         """True if all elements that an access could read are written before it is first executed."""
         bounds = operation.linear_index.interval or (0, self.memory.elements - 1)
         low, high = max(bounds[0], 0), min(bounds[1], self.memory.elements - 1)
         in_groups = self.first.reshape(-1, self.memory.elements, self.copies)[:, low : high + 1]
         return bool((in_groups < self.times[operation].offset).all())
 
-    def _instances(self, operation: Operation) -> Instances:
+    def _instances(self, operation: MemoryOperation) -> Instances:
         return instances.of_operation(operation, self.tree, self.excerpt, (self.times[operation],), False)
 
     def _place(self, done: Instances) -> np.ndarray:

@@ -15,14 +15,14 @@ from xeemu.faults import (
     progress,
     wrongs,
 )
-from xeemu.faults.additions import Met
+from xeemu.faults.additions import ConcurrentAdditions
 from xeemu.faults.execution_wording import Divergence
 from xeemu.faults.exploration import Explored
 from xeemu.faults.findings import Finding, Findings
 from xeemu.faults.proofs import Spot
 from xeemu.faults.race_findings import RaceFindings
 from xeemu.faults.run import Run, work_item
-from xeemu.faults.uses import Element, Use
+from xeemu.faults.uses import Element, ExampleAccess
 from xeemu.faults.watch_list import Beyond, Misaligned, Parted, Unwritten, WatchList
 from xeemu.ir import ops
 from xeemu.language import separation, source
@@ -39,8 +39,8 @@ def of_program(program: Program, watch: WatchList) -> Findings:
     """The findings that follow from a program alone, whatever it is given, and what is proved or watched of it."""
     found = [*_cross_items(program), *progress.findings_of(program.body, program.kernel.dialect)]
     watched = {place.site for place in watch.proofs.watched}
-    watched |= {source.of_op(watch.proofs.meetings[key].op) for key in watch.barriers}
-    barriers = [source.of_op(m.op) for m in watch.proofs.meetings.values() if epochs.is_barrier(m)]
+    watched |= {source.of_op(watch.proofs.sync_points[key].op) for key in watch.barriers}
+    barriers = [source.of_op(m.op) for m in watch.proofs.sync_points.values() if epochs.is_barrier(m)]
     sites = dict.fromkeys([*(place.site for place in watch.proofs.places), *barriers])
     return Findings(found, [s for s in sites if s not in watched], [s for s in sites if s in watched])
 
@@ -85,14 +85,14 @@ def absent_lanes(program: Program, scalars: Sequence[Any]) -> Iterator[Finding]:
         absent, number, geometry = use.absent, use.absent.nearest(use.item), program.geometry
         items = int(absent.items[number]), use.item
         taker, user = (work_item(geometry, use.group, item, program.kernel.dialect) for item in items)
-        algorithm = Use(absent.op.attributes["collective"].kind, source.of_op(absent.op), taker)
+        algorithm = ExampleAccess(absent.op.attributes["collective"].kind, source.of_op(absent.op), taker)
         lanes = (int(absent.sources[number]), int(absent.lanes[number]))
         active = not absent.inactive[number]
-        used = Use(_used_as(use), source.of_op(use.op), user)
+        used = ExampleAccess(_used_as(use), source.of_op(use.op), user)
         yield execution_wording.absent_lane(algorithm, lanes, active, used, program.kernel.dialect)
 
 
-def _used_as(use: absence.Use) -> str:
+def _used_as(use: absence.AbsentValueUse) -> str:
     if use.op.name in ops.ACCESSES:
         atomic = "atomic " if use.op.name == ops.ATOMIC else ""
         return f"{use.part} of the {atomic}{ops.operation(use.op)}"
@@ -110,7 +110,7 @@ class _Judge:
             if count:
                 memory, example = spot.place.memory, Unwritten(*vector.tolist())
                 item = self._run.item(example.group, example.item)
-                use = Use(self._run.what(spot), spot.place.site, item, self._run.calls(spot))
+                use = ExampleAccess(self._run.what(spot), spot.place.site, item, self._run.calls(spot))
                 element = self._run.element(memory, example.element)
                 written = self._written(memory, example) + self._renewed(memory) + self._hidden(spot)
                 yield access_wording.uninitialized_read(element, use, int(count), written, self._run.dialect)
@@ -129,7 +129,9 @@ class _Judge:
     def _renewed(self, memory: Allocation) -> str:
         """Which lines leave a memory's elements without a value."""
         each = (same[0] for same in self._run.watch.proofs.operations.values())
-        lines = sorted({o.place.site.line for o in each if o.place.memory == memory and initialisation.unsets(o)})
+        lines = sorted(
+            {o.access_site.site.line for o in each if o.access_site.memory == memory and initialisation.unsets(o)}
+        )
         where = f"Line {lines[0]} leaves" if len(lines) == 1 else f"Lines {', '.join(map(str, lines))} leave"
         why = "as a declaration does each time anew, and a copy of what has none"
         return f" {where} it without a value, {why}." if lines else ""
@@ -156,7 +158,7 @@ class _Judge:
                 group, item, *index = vector.tolist()
                 memory, lane = spot.place.memory, Beyond(group, item)
                 element = Element(memory.space, memory.name, tuple(index))
-                use = Use(self._run.what(spot), spot.place.site, self._run.item(*lane), self._run.calls(spot))
+                use = ExampleAccess(self._run.what(spot), spot.place.site, self._run.item(*lane), self._run.calls(spot))
                 if (extent := self._extents.get(memory.name)) is not None:
                     yield access_wording.beyond_extent(
                         extent, index[0], memory.shape[0], use, int(count), self._run.dialect
@@ -184,7 +186,7 @@ class _Judge:
                 memory, example = spot.place.memory, Misaligned(*vector.tolist())
                 element = Element(memory.space, memory.name, (example.element,))
                 item = self._run.item(example.group, example.item)
-                use = Use(self._run.what(spot), spot.place.site, item, self._run.calls(spot))
+                use = ExampleAccess(self._run.what(spot), spot.place.site, item, self._run.calls(spot))
                 required = alignment.required_bytes(self._run.operations(spot)[0])
                 yield access_wording.misaligned_block(
                     element, memory.dtype.itemsize, required, use, int(count), self._run.dialect
@@ -194,10 +196,10 @@ class _Judge:
         found: dict[tuple[str, bool, Site], tuple[int, Parted, tuple[str, ...]]] = {}
         for key, (count, vector) in zip(self._run.watch.barriers, self._run.state["parted"], strict=True):
             if count:
-                meeting = self._run.watch.proofs.meetings[key]
-                op = meeting.op
+                sync_point = self._run.watch.proofs.sync_points[key]
+                op = sync_point.op
                 what = "barrier" if op.name == ops.BARRIER else str(op.attributes["collective"])
-                called = what, epochs.is_of_group(meeting), source.of_op(op)
+                called = what, epochs.is_of_group(sync_point), source.of_op(op)
                 before, example, calls = found.get(called, (0, Parted(*vector.tolist()), self._run.callers([op])))
                 found[called] = before + int(count), example, calls
         for (what, of_group, site), (count, example, calls) in found.items():
@@ -228,13 +230,13 @@ class _Judge:
             zip(summed.operations, self._run.state["added"].found, strict=True) if summed is not None else ()
         ):
             if count:
-                met, memory = Met(*vector.tolist()), operation.place.memory
+                met, memory = ConcurrentAdditions(*vector.tolist()), operation.access_site.memory
                 items = (
                     self._run.item(met.earlier_group, met.earlier_item),
                     self._run.item(met.later_group, met.later_item),
                 )
-                what, site = self._run.what(Spot.of(operation)), operation.place.site
-                uses = Use(what, site, items[0]), Use(what, site, items[1])
+                what, site = self._run.what(Spot.of(operation)), operation.access_site.site
+                uses = ExampleAccess(what, site, items[0]), ExampleAccess(what, site, items[1])
                 before, first = found.get((memory, site), (0, None))
                 first = first or access_wording.order_dependent(
                     self._run.element(memory, met.element), uses, str(memory.dtype), 1

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from xeemu.faults.proofs import Spot
-from xeemu.knowledge.access_tree import Node, Operation
+from xeemu.knowledge.access_tree import MemoryOperation, Node
 from xeemu.language import source
 
 Pair = tuple[Spot, Spot]
@@ -71,6 +71,6 @@ def _around(node: Node | None) -> Iterator[Node]:
         node = node.parent
 
 
-def _is_divergent(operation: Operation) -> bool:
+def _is_divergent(operation: MemoryOperation) -> bool:
     """True if not all work-items need come to an access."""
     return operation.node.region(operation.key[1]) is not None

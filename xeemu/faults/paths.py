@@ -32,7 +32,7 @@ class PropagationRule(Protocol):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Kept:
+class KeptResult:
     """A result of a loop's body or of a branch, whose mark is kept until it is used outside or an iteration later."""
 
     number: int
@@ -56,7 +56,7 @@ class Paths:
     sources: Mapping[Key, Op]
     followed: frozenset[Key]
     nodes: frozenset[Node]
-    stands: Mapping[Node, tuple[Node | Kept, ...]]
+    stands: Mapping[Node, tuple[Node | KeptResult, ...]]
     kept: tuple[Node, ...]
     accesses: Mapping[Key, tuple[int, ...]]
     decisive: frozenset[Node]
@@ -78,7 +78,7 @@ def of_program(facts: Facts, sources: Mapping[Key, Op], rule: PropagationRule) -
         return None
     nodes = _reached((results[key] for key in left), graph.after) & mattering
     kept = tuple(node for node in graph.crossing if node in nodes)
-    numbers = {node: Kept(n) for n, node in enumerate(kept)}
+    numbers = {node: KeptResult(n) for n, node in enumerate(kept)}
     return Paths(
         sources=left,
         followed=graph.followed(nodes) | left.keys(),

@@ -27,7 +27,7 @@ from xeemu.faults.additions import Additions
 from xeemu.faults.following import Following, Marking
 from xeemu.faults.ranges import Ranges
 from xeemu.knowledge import conflicts, periodicity, symbolic_addresses
-from xeemu.knowledge.access_tree import AccessSite, AccessTree, Key, Meeting, Node, Operation
+from xeemu.knowledge.access_tree import AccessSite, AccessTree, Key, MemoryOperation, Node, SyncPoint
 from xeemu.knowledge.budget import Budget
 from xeemu.knowledge.conflicts import Pair
 from xeemu.knowledge.expressions import Axis, Expression, TooLarge
@@ -45,8 +45,8 @@ class Spot:
     ordering: Ordering | None
 
     @classmethod
-    def of(cls, operation: Operation) -> "Spot":
-        return cls(operation.place, operation.access.ordering)
+    def of(cls, operation: MemoryOperation) -> "Spot":
+        return cls(operation.access_site, operation.access.ordering)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class Proofs:
     Attributes:
       tree: the program.
       operations: its accesses, by their key.
-      meetings: its barriers and group algorithms, by their key.
+      sync_points: its barriers and group algorithms, by their key.
       races: pairs of spots whose accesses might be unordered, and within which set of work-items they need no order.
       bounds: accesses that might lie out of bounds.
       unwritten: accesses that might read what was never written.
@@ -68,8 +68,8 @@ class Proofs:
     """
 
     tree: AccessTree
-    operations: Mapping[Key, tuple[Operation, ...]]
-    meetings: Mapping[Key, Meeting]
+    operations: Mapping[Key, tuple[MemoryOperation, ...]]
+    sync_points: Mapping[Key, SyncPoint]
     races: Mapping[tuple[Spot, Spot], int]
     bounds: frozenset[Key]
     unwritten: frozenset[Key]
@@ -98,7 +98,7 @@ class Proofs:
         return tuple(dict.fromkeys(self.place(key) for key in self.operations))
 
     def place(self, key: Key) -> AccessSite:
-        return self.operations[key][0].place
+        return self.operations[key][0].access_site
 
 
 def of_tree(
@@ -118,20 +118,22 @@ def of_tree(
       unset: the global memories that are not wholly written before the launch.
     """
     operations = [o for o in tree.root.operations() if o.node.boxes]
-    by_key: dict[Key, list[Operation]] = {}
+    by_key: dict[Key, list[MemoryOperation]] = {}
     for operation in operations:
         by_key.setdefault(operation.key, []).append(operation)
-    meetings = [m for m in tree.meetings() if epochs.synchronises(m)]
+    sync_points = [m for m in tree.sync_points() if epochs.synchronises(m)]
     # What takes too long to prove is watched.
     with Budget().portion():
         return Proofs(
             tree=tree,
             operations={key: tuple(same) for key, same in by_key.items()},
-            meetings={m.key: m for m in meetings},
+            sync_points={m.key: m for m in sync_points},
             races=_races(tree, operations, written),
             bounds=frozenset(o.key for o in operations if not _is_within_bounds(o, tree)),
             unwritten=initialisation.doubtful_reads(tree, operations, unset),
-            barriers=frozenset(m.key for m in meetings if epochs.is_met_whole(m) and not _is_uniform(m, tree.geometry)),
+            barriers=frozenset(
+                m.key for m in sync_points if epochs.is_met_whole(m) and not _is_uniform(m, tree.geometry)
+            ),
             endless=any(_is_endless(node) for node in tree.root.nodes()),
             followings=() if ranges is None else followings(tree, ranges),
             additions=additions.of_tree(tree, operations),
@@ -159,7 +161,7 @@ def _is_endless(node: Node) -> bool:
 
 
 def _races(
-    tree: AccessTree, operations: Sequence[Operation], written: frozenset[Allocation]
+    tree: AccessTree, operations: Sequence[MemoryOperation], written: frozenset[Allocation]
 ) -> Mapping[tuple[Spot, Spot], int]:
     left = _Left()
     _within_groups(left, tree, written)
@@ -177,7 +179,7 @@ class _Left:
         self.pairs: dict[tuple[Spot, Spot], int] = {}
         self._names: dict[tuple[int, int], tuple[Spot, Spot]] = {}
         self._of_spots: dict[Spot, int] = {}
-        self._of_operations: dict[Operation, int] = {}
+        self._of_operations: dict[MemoryOperation, int] = {}
 
     def look_at(self, pair: Pair, is_proved: Callable[[], bool]) -> None:
         """Leaves the spots of a pair to be watched, unless they are already, or need not be."""
@@ -193,7 +195,7 @@ class _Left:
             self.pairs[spots] = reach
             self._names[key] = self._names[key[::-1]] = spots
 
-    def _number(self, operation: Operation) -> int:
+    def _number(self, operation: MemoryOperation) -> int:
         """Of the spot of an operation."""
         if operation not in self._of_operations:
             number = self._of_spots.setdefault(Spot.of(operation), len(self._of_spots))
@@ -203,10 +205,10 @@ class _Left:
 
 def _within_groups(left: _Left, tree: AccessTree, written: frozenset[Allocation]) -> None:
     """Looks at the accesses of a work-group that no barrier orders."""
-    meeting: dict[Allocation, list[Pair]] = {}
+    colliding: dict[Allocation, list[Pair]] = {}
     for pair in epochs.meeting_pairs(tree):
-        meeting.setdefault(pair[0].place.memory, []).append(pair)
-    for memory, pairs in meeting.items():
+        colliding.setdefault(pair[0].access_site.memory, []).append(pair)
+    for memory, pairs in colliding.items():
         if memory.space == "private" or memory not in written:
             continue
         clocks = group_conflicts.Clocks(*(epochs.epochs(tree, memory, subs) for subs in (False, True)))
@@ -216,13 +218,13 @@ def _within_groups(left: _Left, tree: AccessTree, written: frozenset[Allocation]
 
 
 def _between_groups(
-    left: _Left, tree: AccessTree, operations: Sequence[Operation], written: frozenset[Allocation]
+    left: _Left, tree: AccessTree, operations: Sequence[MemoryOperation], written: frozenset[Allocation]
 ) -> None:
     """Looks at the accesses of different work-groups."""
-    shared: dict[Allocation, list[Operation]] = {}
+    shared: dict[Allocation, list[MemoryOperation]] = {}
     for operation in operations:
-        if operation.place.memory.space == "global" and operation.place.memory in written:
-            shared.setdefault(operation.place.memory, []).append(operation)
+        if operation.access_site.memory.space == "global" and operation.access_site.memory in written:
+            shared.setdefault(operation.access_site.memory, []).append(operation)
     for uses in shared.values():
         if not conflicts.all_keep_to_groups(uses, tree):
             for pair in itertools.combinations_with_replacement(uses, 2):
@@ -232,12 +234,12 @@ def _between_groups(
 # --- Bounds and barriers ---
 
 
-def _is_within_bounds(operation: Operation, tree: AccessTree) -> bool:
+def _is_within_bounds(operation: MemoryOperation, tree: AccessTree) -> bool:
     outside = symbolic_addresses.outside(operation, tree)
     return outside.known and _holds_nowhere(outside, operation)
 
 
-def _holds_nowhere(e: Expression, operation: Operation) -> bool:
+def _holds_nowhere(e: Expression, operation: MemoryOperation) -> bool:
     """True if no element of a known bool is True in any execution of an operation's node."""
     conditions = [c for c in operation.node.conditions if c.known]
 
@@ -248,18 +250,18 @@ def _holds_nowhere(e: Expression, operation: Operation) -> bool:
     return _in_every_box(operation.node, examine)
 
 
-def _is_uniform(meeting: Meeting, geometry: Geometry) -> bool:
-    """True if always all work-items of a group come to a meeting or none."""
-    mask = meeting.mask
+def _is_uniform(sync_point: SyncPoint, geometry: Geometry) -> bool:
+    """True if always all work-items of a group come to a synchronisation point or none."""
+    mask = sync_point.mask
     if mask is None or not mask.known:
         return mask is None
-    together = epochs.met_together(meeting, geometry)
+    together = epochs.met_together(sync_point, geometry)
 
     def examine(inside: Progressions) -> bool:
         (values,) = _at_points(inside, [mask])
         return not convergence.parted(values, together).any()
 
-    return _in_every_box(meeting.node, examine)
+    return _in_every_box(sync_point.node, examine)
 
 
 def _at_points(inside: Progressions, bools: Sequence[Expression]) -> list[np.ndarray]:

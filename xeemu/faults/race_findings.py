@@ -18,7 +18,7 @@ from xeemu.faults.races import (
     Conflict,
 )
 from xeemu.faults.run import Run
-from xeemu.faults.uses import Use
+from xeemu.faults.uses import ExampleAccess
 from xeemu.language import source
 from xeemu.language.linearity import Allocation
 from xeemu.language.source import Site
@@ -107,12 +107,12 @@ class RaceFindings:
         epochs = (example.earlier_epoch, example.epoch) if is_ordered else None
         return access_wording.conflict(kind, element, uses, count, self._who(case), epochs, reasons)
 
-    def _use(self, spot: Spot, group: int, item: int, pair: tuple[Spot, Spot]) -> Use:
+    def _use(self, spot: Spot, group: int, item: int, pair: tuple[Spot, Spot]) -> ExampleAccess:
         what = self._run.what(spot)
         narrow = all(s.ordering is not None for s in pair)
         if narrow and spot.ordering is not None:
             what = f"{what} of scope {spot.ordering.scope}"
-        return Use(what, spot.place.site, self._run.item(group, item), self._run.calls(spot))
+        return ExampleAccess(what, spot.place.site, self._run.item(group, item), self._run.calls(spot))
 
     def _who(self, case: int) -> str:
         if self._run.geometry.plain:
@@ -238,7 +238,7 @@ class RaceFindings:
         return next((found for op in later if (found := source.between(steps[start][1], op))), None)
 
     def _wrong_fence(self, memory: Allocation) -> tuple[str, str]:
-        barriers = [m for m in self._run.watch.proofs.meetings.values() if epochs.is_of_group(m)]
+        barriers = [m for m in self._run.watch.proofs.sync_points.values() if epochs.is_of_group(m)]
         others = [m for m in barriers if memory not in m.memories]
         lines = list(dict.fromkeys(source.of_op(m.op) for m in others))
         given = list(dict.fromkeys(other.name for m in others for other in m.memories))

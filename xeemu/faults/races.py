@@ -15,9 +15,9 @@ from jax import lax
 from xeemu.devices.lanes import part
 from xeemu.emission import bits
 from xeemu.emission.emitted_chunks import EmittedChunk
-from xeemu.emission.observer import Event
+from xeemu.emission.observer import AccessEvent
 from xeemu.faults import faulty_lanes
-from xeemu.faults.stamps import Layout, Stamp
+from xeemu.faults.stamps import Stamp, StampFormat
 from xeemu.knowledge import conflicts
 
 GROUPS, SUB_GROUPS, ITEMS, FENCED_SUB_GROUPS, FENCED_ITEMS, FENCED_GROUPS = range(6)
@@ -73,7 +73,7 @@ class User:
     @classmethod
     def of(
         cls,
-        event: Event,
+        event: AccessEvent,
         places: jax.Array,
         chunk: EmittedChunk,
         barriers: jax.Array,
@@ -102,7 +102,7 @@ class User:
         return User(**each)
 
 
-def ends(event: Event, items: int) -> tuple[np.ndarray, np.ndarray]:
+def ends(event: AccessEvent, items: int) -> tuple[np.ndarray, np.ndarray]:
     """`[n]` the first and the last of the work-items, of so many of a group, that access each element together."""
     if event.lanes.shape:
         each = event.items(items).astype(np.int64)
@@ -140,7 +140,7 @@ class _Met(NamedTuple):
     within: jax.Array
 
 
-def stamped(layout: Layout, user: User, count: int) -> list[jax.Array]:
+def stamped(layout: StampFormat, user: User, count: int) -> list[jax.Array]:
     """What lanes leave at their elements, flat: a last and a first stamp; of four, also those by sub-group epochs."""
     group = user.group if layout.groups > 1 else jnp.zeros_like(user.group)
     found = []
@@ -151,7 +151,7 @@ def stamped(layout: Layout, user: User, count: int) -> list[jax.Array]:
     return found
 
 
-def judged(user: User, read: Sequence[jax.Array], layout: Layout, reach: int | jax.Array, lanes: int) -> jax.Array:
+def judged(user: User, read: Sequence[jax.Array], layout: StampFormat, reach: int | jax.Array, lanes: int) -> jax.Array:
     """int8 as the lanes: the case of each lane's conflict with earlier users, or -1.
 
     Args:
@@ -179,7 +179,7 @@ def judged(user: User, read: Sequence[jax.Array], layout: Layout, reach: int | j
     return case
 
 
-def conflicting(user: User, read: Sequence[jax.Array], layout: Layout, lanes: int, turned: Any) -> Conflict:
+def conflicting(user: User, read: Sequence[jax.Array], layout: StampFormat, lanes: int, turned: Any) -> Conflict:
     """The conflicts of lanes, of which it is known that they have one.
 
     Args:
@@ -196,7 +196,7 @@ def conflicting(user: User, read: Sequence[jax.Array], layout: Layout, lanes: in
     return Conflict(home, earlier.item, user.group, later, user.element, user.barriers, way, before)
 
 
-def _met(user: User, read: Sequence[jax.Array], layout: Layout, lanes: int) -> _Met:
+def _met(user: User, read: Sequence[jax.Array], layout: StampFormat, lanes: int) -> _Met:
     seen = _Seen(layout.read_last(read[0]), layout.read_first(read[1]))
     inner = _Seen(layout.read_last(read[2]), layout.read_first(read[3])) if len(read) > 2 else seen
     group = user.group if layout.groups > 1 else jnp.zeros_like(user.group)

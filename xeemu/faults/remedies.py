@@ -11,15 +11,15 @@ from typing import TypeAlias
 
 import numpy as np
 
-from xeemu.faults.happens_before import Units, Use, level_of
+from xeemu.faults.happens_before import ClockedAccess, Units, level_of
 from xeemu.language import collectives
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 from xeemu.language.orders import ACQUIRING, RELEASING, Ordering
-from xeemu.stepping.history import Accessed, Fenced, History, Met
-from xeemu.stepping.steps import Access, Fence, Meeting
+from xeemu.stepping.history import Accessed, Fenced, History, Synchronised
+from xeemu.stepping.steps import AccessStep, Fence, GroupFunction
 
-RELEASE, ACQUIRE, FENCE, MEETING = "release", "acquire", "fence", "meeting"
+RELEASE, ACQUIRE, FENCE, GROUP_FUNCTION = "release", "acquire", "fence", "group function"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,13 +61,13 @@ class Hop:
     """Something by which knowledge of the earlier access goes on.
 
     Attributes:
-      kind: `RELEASE`, `ACQUIRE`, `FENCE` or `MEETING`.
+      kind: `RELEASE`, `ACQUIRE`, `FENCE` or `GROUP_FUNCTION`.
       step: the operation.
-      item: who did it; of a meeting who knew.
+      item: who did it; of a group function who knew.
     """
 
     kind: str
-    step: Access | Fence | Meeting
+    step: AccessStep | Fence | GroupFunction
     item: int
 
 
@@ -88,7 +88,11 @@ class Remedy:
 
 
 def remedy(
-    history: History, geometry: Geometry, memory: Allocation, uses: tuple[Use, Use], attempts: Iterable[Rules]
+    history: History,
+    geometry: Geometry,
+    memory: Allocation,
+    uses: tuple[ClockedAccess, ClockedAccess],
+    attempts: Iterable[Rules],
 ) -> Remedy | None:
     """What would have ordered an earlier and a later access to a memory, the first of some attempts; None if none."""
     earlier, later = uses
@@ -99,7 +103,7 @@ def remedy(
     return None
 
 
-def flag_read(history: History, geometry: Geometry, earlier: Use, later: Use) -> Access | None:
+def flag_read(history: History, geometry: Geometry, earlier: ClockedAccess, later: ClockedAccess) -> AccessStep | None:
     """The atomic operation by which the group of one access had last read what the other's group writes, or None.
 
     The one is the access that reads, or the later one.
@@ -113,7 +117,7 @@ def flag_read(history: History, geometry: Geometry, earlier: Use, later: Use) ->
     return found
 
 
-def last_release(history: History, earlier: Use) -> Access | None:
+def last_release(history: History, earlier: ClockedAccess) -> AccessStep | None:
     """The releasing operation that a work-item has made before an access and no more after it, or None."""
     found = None
     for tick, event in enumerate(history.events, 1):
@@ -124,7 +128,7 @@ def last_release(history: History, earlier: Use) -> Access | None:
     return found
 
 
-def _atomics(history: History, group: int, units: Units) -> Iterator[tuple[int, Access]]:
+def _atomics(history: History, group: int, units: Units) -> Iterator[tuple[int, AccessStep]]:
     """The atomic operations of a work-group, with their ticks."""
     for tick, event in enumerate(history.events, 1):
         if not isinstance(event, Accessed) or event.step.access.ordering is None:
@@ -133,7 +137,7 @@ def _atomics(history: History, group: int, units: Units) -> Iterator[tuple[int, 
             yield tick, event.step
 
 
-def _releases(step: Access) -> bool:
+def _releases(step: AccessStep) -> bool:
     return step.access.ordering is not None and step.op != "load" and step.access.ordering.order in RELEASING
 
 
@@ -149,7 +153,7 @@ class _Spread:
         self._fenced: dict[int, dict[int, Way]] = collections.defaultdict(dict)
         self._pending: dict[int, dict[tuple[int, int], Way]] = collections.defaultdict(dict)
 
-    def way(self, earlier: Use, later: Use) -> Way | None:
+    def way(self, earlier: ClockedAccess, later: ClockedAccess) -> Way | None:
         """How the later one comes to know of the earlier one before its access, if it does."""
         between = self.history.events[earlier.tick - 1 : later.tick]
         for tick, event in enumerate(between, earlier.tick):
@@ -160,11 +164,11 @@ class _Spread:
                     )
                 case Fenced():
                     self._fence(event)
-                case Met():
+                case Synchronised():
                     self._meet(event)
         return self._ways.get(later.item)
 
-    def _access(self, event: Accessed, earlier: Use | None, later: Use | None) -> None:
+    def _access(self, event: Accessed, earlier: ClockedAccess | None, later: ClockedAccess | None) -> None:
         ordering = event.step.access.ordering
         for item, position, wrote in zip(
             event.items.tolist(), event.positions.tolist(), event.wrote.tolist(), strict=True
@@ -180,7 +184,7 @@ class _Spread:
             elif wrote:
                 self._published.pop((event.step.memory, position), None)
 
-    def _read(self, step: Access, ordering: Ordering, item: int, position: int) -> None:
+    def _read(self, step: AccessStep, ordering: Ordering, item: int, position: int) -> None:
         published = self._published.get((step.memory, position))
         if not published:
             return
@@ -203,7 +207,7 @@ class _Spread:
         level = min(released, scope)
         return self.rules.scopes or (level > 0 and self.units.at(level, head) == self.units.at(level, item))
 
-    def _write(self, step: Access, ordering: Ordering, item: int, position: int) -> None:
+    def _write(self, step: AccessStep, ordering: Ordering, item: int, position: int) -> None:
         place = step.memory, position
         if step.op == "store" and not self.rules.sequences:
             self._published[place] = {k: way for k, way in self._published[place].items() if k[0] == item}
@@ -233,7 +237,7 @@ class _Spread:
             if known is not None and ordering.order in RELEASING:
                 self._fenced[item].setdefault(scope, (*known, Hop(FENCE, step, item)))
 
-    def _meet(self, event: Met) -> None:
+    def _meet(self, event: Synchronised) -> None:
         if not (self.rules.memories or self.memory in event.step.memories):
             return
         of_group = event.step.level == collectives.GROUP
@@ -242,7 +246,7 @@ class _Spread:
             members = event.items[units == unit].tolist()
             first = next((item for item in members if item in self._ways), None)
             if first is not None:
-                way = (*self._ways[first], Hop(MEETING, event.step, first))
+                way = (*self._ways[first], Hop(GROUP_FUNCTION, event.step, first))
                 for item in members:
                     self._ways.setdefault(item, way)
 
@@ -250,11 +254,11 @@ class _Spread:
 def weak(remedy: Remedy, memory: Allocation) -> Iterator[Hop]:
     """The operations on the way that are too weak: those at which the rules had to be stretched."""
     for hop in remedy.way:
-        if isinstance(hop.step, Access) and hop.step.access.ordering is not None:
+        if isinstance(hop.step, AccessStep) and hop.step.access.ordering is not None:
             order = hop.step.access.ordering.order
             late = hop.kind == RELEASE and remedy.rules.release and order not in RELEASING
             early = hop.kind == ACQUIRE and remedy.rules.acquire and order not in ACQUIRING
             if late or early:
                 yield hop
-        elif not isinstance(hop.step, Access) and memory not in hop.step.memories:
+        elif not isinstance(hop.step, AccessStep) and memory not in hop.step.memories:
             yield hop

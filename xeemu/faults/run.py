@@ -9,10 +9,10 @@ import numpy as np
 from xeemu.faults.exploration import Explored
 from xeemu.faults.findings import ReversedWorkItem, WorkItem
 from xeemu.faults.proofs import Spot
-from xeemu.faults.uses import Element, Use, called_from
+from xeemu.faults.uses import Element, ExampleAccess, called_from
 from xeemu.faults.watch_list import WatchList
 from xeemu.ir.program import Op
-from xeemu.knowledge.access_tree import Key, Operation
+from xeemu.knowledge.access_tree import Key, MemoryOperation
 from xeemu.language import source
 from xeemu.language.dialect import PYTHON, Dialect
 from xeemu.language.geometry import Geometry
@@ -44,7 +44,7 @@ class Run:
     def dialect(self) -> Dialect:
         return self.program.kernel.dialect
 
-    def operations(self, spot: Spot) -> Sequence[Operation]:
+    def operations(self, spot: Spot) -> Sequence[MemoryOperation]:
         """The operations of a spot, on all call paths."""
         return self.watch.by_spot.get(spot, ())
 
@@ -60,10 +60,12 @@ class Run:
         chains = dict.fromkeys(source.callers(op, code) for op in made)
         return called_from([chain for chain in chains if chain])
 
-    def use(self, key: Key, element: int, item: WorkItem) -> tuple[Use, Element]:
+    def use(self, key: Key, element: int, item: WorkItem) -> tuple[ExampleAccess, Element]:
         """An operation by a work-item, and the element that it uses."""
         spot = Spot.of(self.watch.operation(key))
-        return Use(self.what(spot), spot.place.site, item, self.calls(spot)), self.element(spot.place.memory, element)
+        return ExampleAccess(self.what(spot), spot.place.site, item, self.calls(spot)), self.element(
+            spot.place.memory, element
+        )
 
     def item(self, group: int, item: int) -> WorkItem:
         """A work-item by the linear ids of its group and in it."""

@@ -19,14 +19,14 @@ import numpy as np
 from xeemu.emission import bits, positions
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.items import as_value
-from xeemu.emission.observer import Event, Observer, Passage, Result
+from xeemu.emission.observer import AccessEvent, Observer, Passage, ResultEvent
 from xeemu.emission.values import Emitted
 from xeemu.faults import alignment, convergence, epochs, initialisation, written
 from xeemu.faults.following import Following
 from xeemu.faults.proofs import Spot
 from xeemu.faults.watch_list import State, WatchList
 from xeemu.knowledge import addressing
-from xeemu.knowledge.access_tree import Key, Operation
+from xeemu.knowledge.access_tree import Key, MemoryOperation
 from xeemu.knowledge.analysis import Facts
 from xeemu.language.linearity import Allocation
 from xeemu.launching import apart, executables
@@ -120,7 +120,7 @@ def _looked_at(watch: WatchList) -> frozenset[Key]:
         key
         for key, (operation, *_) in proofs.operations.items()
         if Spot.of(operation) in watch.spots
-        or (operation.place.memory in watch.initialised and initialisation.writes(operation))
+        or (operation.access_site.memory in watch.initialised and initialisation.writes(operation))
     }
     return frozenset({*proofs.bounds, *proofs.blocks, *proofs.unwritten, *kept, *sources})
 
@@ -136,7 +136,7 @@ def _only_counted(watch: WatchList) -> frozenset[Allocation]:
     operations = (operation for same in watch.proofs.operations.values() for operation in same)
     writing = (o for o in operations if initialisation.writes(o))
     others = (o for o in writing if Spot.of(o) not in watch.spots or initialisation.unsets(o))
-    return frozenset(written - {operation.place.memory for operation in others})
+    return frozenset(written - {operation.access_site.memory for operation in others})
 
 
 def _is_own(memory: Allocation) -> bool:
@@ -200,7 +200,7 @@ class Screening(Observer):
             self._doubt(bits.count_of(elements) != times)
         return {kind: self.state[kind] for kind in ("doubt", "stored", "present")}
 
-    def on_access(self, event: Event, chunk: EmittedChunk) -> None:
+    def on_access(self, event: AccessEvent, chunk: EmittedChunk) -> None:
         operation = next(iter(self.watch.proofs.operations.get((event.facts, event.number), ())), None)
         if operation is None or not event.lanes.count:
             return
@@ -210,13 +210,13 @@ class Screening(Observer):
             self._doubt(alignment.misaligned(event, operation, chunk))
         if not event.buffer.elements:
             return
-        memory = operation.place.memory
+        memory = operation.access_site.memory
         if memory in self.watch.initialised:
             self._look_at_written(event, operation)
         if Spot.of(operation) in self.watch.spots:
             self._count(event, operation)
 
-    def on_result(self, result: Result, chunk: EmittedChunk) -> None:
+    def on_result(self, result: ResultEvent, chunk: EmittedChunk) -> None:
         for following, sources in self._sources:
             if (result.facts, result.number) in sources:
                 self._look_at(result, following)
@@ -224,9 +224,9 @@ class Screening(Observer):
     def on_barrier(self, passage: Passage, chunk: EmittedChunk) -> None:
         if (passage.facts, passage.number) not in self.watch.barriers or passage.mask is None:
             return
-        meeting = self.watch.proofs.meetings[passage.facts, passage.number]
+        sync_point = self.watch.proofs.sync_points[passage.facts, passage.number]
         reached = convergence.reached(passage.mask, chunk)
-        parted = convergence.parted(reached, epochs.met_together(meeting, chunk.geometry)).any(1)
+        parted = convergence.parted(reached, epochs.met_together(sync_point, chunk.geometry)).any(1)
         self._doubt(parted if passage.running is None else parted & passage.running)
 
     def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: EmittedChunk) -> None:
@@ -238,8 +238,8 @@ class Screening(Observer):
     def _doubt(self, wrong: jax.Array) -> None:
         self.state = {**self.state, "doubt": self.state["doubt"] | bits.any_of(wrong)}
 
-    def _look_at_written(self, event: Event, operation: Operation) -> None:
-        memory = operation.place.memory
+    def _look_at_written(self, event: AccessEvent, operation: MemoryOperation) -> None:
+        memory = operation.access_site.memory
         counted = memory in self._local and memory not in self._written
         if counted:
             before, _ = self.state["own"][self._local.index(memory)]
@@ -253,7 +253,7 @@ class Screening(Observer):
         if initialisation.writes(operation) and not counted:
             self._put(kind, known.index(memory), written.after(event, before, self.chunk))
 
-    def _look_at(self, result: Result, following: Following) -> None:
+    def _look_at(self, result: ResultEvent, following: Following) -> None:
         """Looks whether an operation goes wrong, of which what it is given is right."""
         number = following.numbers[result.facts, result.number]
         values = [_array(as_value(item), self.chunk) for item in result.operands]
@@ -265,9 +265,9 @@ class Screening(Observer):
             running = jnp.ones(1, bool) if result.running is None else result.running
             self._doubt(mark.marked.reshape(mark.marked.shape[0], -1) & running[:, None])
 
-    def _count(self, event: Event, operation: Operation) -> None:
+    def _count(self, event: AccessEvent, operation: MemoryOperation) -> None:
         """Counts the stores to a memory, and notes its elements: these are fewer where one was stored to twice."""
-        memory, chunk = operation.place.memory, self.chunk
+        memory, chunk = operation.access_site.memory, self.chunk
         kind = "stored" if memory.space == "global" else "own"
         known = self._local if kind == "own" else [m for m in self.watch.memories if m.space == "global"]
         number, shape = known.index(memory), (chunk.count, event.lanes.count)

@@ -13,7 +13,7 @@ from xeemu.faults import initialisation
 from xeemu.faults.proofs import Proofs, Spot
 from xeemu.faults.watch_list import State, WatchList
 from xeemu.knowledge import instances
-from xeemu.knowledge.access_tree import Key, Meeting, Operation
+from xeemu.knowledge.access_tree import Key, MemoryOperation, SyncPoint
 from xeemu.language.linearity import Allocation
 
 Parts = tuple[Proofs, Proofs]
@@ -24,7 +24,7 @@ def parted(proofs: Proofs) -> Parts:
     """What is to be watched of a program, divided; each memory whose accesses may race is in one part as a whole."""
     exact = _Exact(proofs)
     racing = {pair: exact.are(*pair) for pair in proofs.races}
-    open_ = {pair[0].place.memory for pair, settled in racing.items() if not settled or not exact.meetings}
+    open_ = {pair[0].place.memory for pair, settled in racing.items() if not settled or not exact.sync_points}
     return _divided(proofs, lambda memory: memory not in open_, exact)
 
 
@@ -40,7 +40,7 @@ def any_exact_unproved(proofs: Proofs) -> bool:
     """True if something probably is wrong: addresses that no data decide could have proved it right, and did not."""
     exact = _Exact(proofs)
     accesses = any(map(exact.is_access, proofs.bounds | proofs.blocks)) or any(map(exact.is_read, proofs.unwritten))
-    return accesses or (exact.meetings and any(exact.are(*pair) for pair in proofs.races))
+    return accesses or (exact.sync_points and any(exact.are(*pair) for pair in proofs.races))
 
 
 def _divided(proofs: Proofs, races_of: Callable[[Allocation], bool], exact: "_Exact") -> Parts:
@@ -51,7 +51,7 @@ def _divided(proofs: Proofs, races_of: Callable[[Allocation], bool], exact: "_Ex
         bounds=frozenset(filter(exact.is_access, proofs.bounds)),
         unwritten=frozenset(filter(exact.is_read, proofs.unwritten)),
         blocks=frozenset(filter(exact.is_access, proofs.blocks)),
-        barriers=frozenset(key for key in proofs.barriers if _is_exact_meeting(proofs.meetings[key])),
+        barriers=frozenset(key for key in proofs.barriers if _is_exact_sync_point(proofs.sync_points[key])),
         endless=False,
         followings=(),
         additions=None,
@@ -71,13 +71,13 @@ class _Exact:
     """Of which operations of a program all executions are known."""
 
     def __init__(self, proofs: Proofs):
-        self._by_spot: dict[Spot, list[Operation]] = {}
-        self._by_memory: dict[Allocation, list[Operation]] = {}
+        self._by_spot: dict[Spot, list[MemoryOperation]] = {}
+        self._by_memory: dict[Allocation, list[MemoryOperation]] = {}
         self._operations, self._tree = proofs.operations, proofs.tree
         for operation in (o for same in proofs.operations.values() for o in same):
             self._by_spot.setdefault(Spot.of(operation), []).append(operation)
-            self._by_memory.setdefault(operation.place.memory, []).append(operation)
-        self.meetings = all(map(_is_exact_meeting, proofs.meetings.values()))
+            self._by_memory.setdefault(operation.access_site.memory, []).append(operation)
+        self.sync_points = all(map(_is_exact_sync_point, proofs.sync_points.values()))
 
     def are(self, *spots: Spot) -> bool:
         """True if spots are exact, whatever operations they stand for."""
@@ -89,17 +89,17 @@ class _Exact:
 
     def is_read(self, key: Key) -> bool:
         """True if the spot of a read is exact, and what writes its memory; of global memory data tell what is set."""
-        memory = self._operations[key][0].place.memory
+        memory = self._operations[key][0].access_site.memory
         writes = filter(initialisation.writes, self._by_memory[memory])
         return memory.space != "global" and self.is_access(key) and all(map(self._is_exact, writes))
 
-    def _is_exact(self, operation: Operation) -> bool:
+    def _is_exact(self, operation: MemoryOperation) -> bool:
         return instances.is_exact(operation, self._tree)
 
 
-def _is_exact_meeting(meeting: Meeting) -> bool:
-    node = meeting.node
-    known = (meeting.mask is None or meeting.mask.known) and all(condition.known for condition in node.conditions)
+def _is_exact_sync_point(sync_point: SyncPoint) -> bool:
+    node = sync_point.node
+    known = (sync_point.mask is None or sync_point.mask.known) and all(condition.known for condition in node.conditions)
     return known and node.certain
 
 

@@ -103,7 +103,7 @@ class _Comparison:
         self.loops, self.loop = _NOTHING, _NOTHING
         self.deciding = _NOTHING
         every = (operation for same in one.operations.values() for operation in same)
-        self.written = {operation.place.memory for operation in every if operation.changes}
+        self.written = {operation.access_site.memory for operation in every if operation.changes}
 
     def holds(self) -> bool:
         facts, others = self.one.tree.root.facts, self.other.tree.root.facts
@@ -242,7 +242,7 @@ class _Comparison:
         here, there = places
         if np.array_equal(here, there):
             return _Same(self.loops | _ITEMS)
-        is_given = first.place.memory not in self.written and not ops.changes(op) and ops.mask(op) is None
+        is_given = first.access_site.memory not in self.written and not ops.changes(op) and ops.mask(op) is None
         same = is_given and np.array_equal(np.sort(here, axis=1), np.sort(there, axis=1))
         return _Permuted(op, _ITEMS | (self.loop if one.own else _NOTHING)) if same else None
 

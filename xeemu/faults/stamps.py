@@ -37,7 +37,7 @@ class Stamp(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Layout:
+class StampFormat:
     """How stamps of a memory are put together.
 
     Attributes:

@@ -12,7 +12,7 @@ import numpy as np
 from xeemu.emission.bits import bits
 from xeemu.emission.buffers import Buffer
 from xeemu.emission.emitted_chunks import EmittedChunk
-from xeemu.emission.observer import Event
+from xeemu.emission.observer import AccessEvent
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class StoredValues:
     after: jax.Array
 
     @classmethod
-    def of(cls, event: Event, after: Buffer, places: jax.Array, chunk: EmittedChunk) -> "StoredValues":
+    def of(cls, event: AccessEvent, after: Buffer, places: jax.Array, chunk: EmittedChunk) -> "StoredValues":
         """Of a store, by the memory after it and the positions of its elements there."""
         before, now = (memory.data.reshape(-1)[places] for memory in (event.buffer, after))
         return cls(given_values(event, before.dtype, chunk), before, now)
@@ -43,7 +43,7 @@ class StoredValues:
         return (bits(self.given) != bits(self.after)) | ((earlier >= 0) & self.differ())
 
 
-def given_values(event: Event, dtype: np.dtype, chunk: EmittedChunk) -> jax.Array:
+def given_values(event: AccessEvent, dtype: np.dtype, chunk: EmittedChunk) -> jax.Array:
     """`[G, n]` what lanes store to a memory of a dtype."""
     values = event.lanes.array(event.values[0], chunk).astype(dtype)
     return jnp.broadcast_to(values, (chunk.count, event.lanes.count))

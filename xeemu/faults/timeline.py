@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True)
-class Access:
+class TimelineAccess:
     """One of the two accesses, in words.
 
     Attributes:
@@ -49,7 +49,7 @@ class Timeline:
     """
 
     element: str
-    accesses: tuple[Access, Access]
+    accesses: tuple[TimelineAccess, TimelineAccess]
     passed: str
     between: str
     why: str
@@ -80,8 +80,8 @@ def of_finding(finding: "Finding") -> Timeline | None:
     return Timeline(f"{finding.space} memory {finding.memory}[{index}]", (first, second), passed, between, why)
 
 
-def _access(item: "WorkItem", what: str, site: Site) -> Access:
-    return Access(
+def _access(item: "WorkItem", what: str, site: Site) -> TimelineAccess:
+    return TimelineAccess(
         f"work-item {item.shown(item.global_id)}",
         f"local {item.shown(item.local_id)}, sub-group {item.sub_group}",
         f"work-group {item.shown(item.group_id)}",

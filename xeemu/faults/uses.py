@@ -10,7 +10,7 @@ _MOST_CALLS = 3
 
 
 @dataclasses.dataclass(frozen=True)
-class Use:
+class ExampleAccess:
     """An access of an example.
 
     Attributes:

@@ -14,9 +14,9 @@ from xeemu.faults import batches, epochs
 from xeemu.faults.batches import Table
 from xeemu.faults.proofs import Proofs, Spot
 from xeemu.faults.races import CASES, Conflict
-from xeemu.faults.stamps import Layout, blank
+from xeemu.faults.stamps import StampFormat, blank
 from xeemu.knowledge import termination
-from xeemu.knowledge.access_tree import Key, Operation
+from xeemu.knowledge.access_tree import Key, MemoryOperation
 from xeemu.knowledge.termination import IterationLimits
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
@@ -93,9 +93,9 @@ class WatchList:
         return tuple(dict.fromkeys(spot for pair in self.pairs for spot in pair))
 
     @functools.cached_property
-    def by_spot(self) -> Mapping[Spot, tuple[Operation, ...]]:
+    def by_spot(self) -> Mapping[Spot, tuple[MemoryOperation, ...]]:
         """The operations of each spot of the program, on all call paths."""
-        found: dict[Spot, tuple[Operation, ...]] = {}
+        found: dict[Spot, tuple[MemoryOperation, ...]] = {}
         for operation in (o for same in self.proofs.operations.values() for o in same):
             found[Spot.of(operation)] = (*found.get(Spot.of(operation), ()), operation)
         return found
@@ -106,11 +106,11 @@ class WatchList:
         return tuple(dict.fromkeys(spot.place.memory for spot in self.spots))
 
     @functools.cached_property
-    def layouts(self) -> Mapping[Allocation, Layout]:
+    def layouts(self) -> Mapping[Allocation, StampFormat]:
         """How the stamps of each memory are put together."""
-        barriers = [m for m in self.proofs.meetings.values() if epochs.is_of_group(m)]
+        barriers = [m for m in self.proofs.sync_points.values() if epochs.is_of_group(m)]
         return {
-            memory: Layout(
+            memory: StampFormat(
                 self.geometry.groups if memory.space == "global" else 1,
                 self.geometry.items,
                 any(memory not in barrier.memories for barrier in barriers),
@@ -139,7 +139,7 @@ class WatchList:
     def parts(self) -> int:
         """Sub-groups of a work-group, if they need not all pass the same barriers and algorithms of theirs; else 0."""
         geometry = self.proofs.tree.geometry
-        some = any(map(epochs.is_of_some_lanes, self.proofs.meetings.values()))
+        some = any(map(epochs.is_of_some_lanes, self.proofs.sync_points.values()))
         return -(-geometry.items // geometry.sub_group_size) if some else 0
 
     @property
@@ -151,8 +151,8 @@ class WatchList:
     @functools.cached_property
     def layered(self) -> frozenset[Allocation]:
         """The memories that barriers of sub-groups order."""
-        meetings = [m for m in self.proofs.meetings.values() if not epochs.is_of_group(m)]
-        return frozenset(memory for memory in self.memories if any(memory in m.memories for m in meetings))
+        sync_points = [m for m in self.proofs.sync_points.values() if not epochs.is_of_group(m)]
+        return frozenset(memory for memory in self.memories if any(memory in m.memories for m in sync_points))
 
     @functools.cached_property
     def initialised(self) -> tuple[Allocation, ...]:
@@ -179,7 +179,7 @@ class WatchList:
 
     @functools.cached_property
     def barriers(self) -> tuple[Key, ...]:
-        return tuple(key for key in self.proofs.meetings if key in self.proofs.barriers)
+        return tuple(key for key in self.proofs.sync_points if key in self.proofs.barriers)
 
     @functools.cached_property
     def followed(self) -> frozenset[Key]:
@@ -200,7 +200,7 @@ class WatchList:
     def _spots(self, keys: frozenset[Key]) -> tuple[Spot, ...]:
         return tuple(dict.fromkeys(Spot.of(self.operation(k)) for k in self.proofs.operations if k in keys))
 
-    def operation(self, key: Key) -> Operation:
+    def operation(self, key: Key) -> MemoryOperation:
         return self.proofs.operations[key][0]
 
     def zeros(self, *present: jax.Array) -> State:
@@ -220,7 +220,7 @@ class WatchList:
           followed: for each following what was found, see `Following.zeros`.
           added: of atomic sums that may depend on the order, see `Additions.zeros`; None without any.
         Where accesses are looked at in batches, `conflicts`, `differing` and `examples` are arrays, `shared` has for
-        the number of each such memory what `batches.Kept` has of it, and `racing` how many of its pairs race.
+        the number of each such memory what `batches.KeptFindings` has of it, and `racing` how many of its pairs race.
         """
         count = jnp.zeros((), np.int64)
 
@@ -276,7 +276,7 @@ class WatchList:
         return {n: self.stamps(memory, copies) for n, memory in memories if memory.space == space}
 
     def _of_spots(self, memory: Allocation, copies: int) -> list[jax.Array]:
-        """The stamps of all spots of a memory, and the bits that have been stored, see `batches.Kept`."""
+        """The stamps of all spots of a memory, and the bits that have been stored, see `batches.KeptFindings`."""
         table = self.tables[memory]
         size = copies * memory.elements if table.compares else 1
         return [*self.stamps(memory, copies * len(table.spots)), jnp.zeros(size, bits_of(memory.dtype))]

@@ -19,7 +19,7 @@ from xeemu.emission import positions
 from xeemu.emission.bits import bits, bits_of, first_of
 from xeemu.emission.buffers import Buffer
 from xeemu.emission.emitted_chunks import EmittedChunk
-from xeemu.emission.observer import Event, Observer, Passage, Result
+from xeemu.emission.observer import AccessEvent, Observer, Passage, ResultEvent
 from xeemu.faults import (
     additions,
     alignment,
@@ -31,14 +31,14 @@ from xeemu.faults import (
     races,
     written,
 )
-from xeemu.faults.batches import Batch, Kept, Record
-from xeemu.faults.faulty_lanes import Lane, linear_ids
+from xeemu.faults.batches import Batch, KeptFindings, RecordedAccess
+from xeemu.faults.faulty_lanes import Example, Lane, linear_ids
 from xeemu.faults.following import Trail
 from xeemu.faults.proofs import Spot
 from xeemu.faults.races import Conflict, Found, User
 from xeemu.faults.stored_values import StoredValues, given_values
 from xeemu.faults.watch_list import Parted, State, WatchList
-from xeemu.knowledge.access_tree import Meeting, Operation
+from xeemu.knowledge.access_tree import MemoryOperation, SyncPoint
 from xeemu.knowledge.analysis import Facts
 from xeemu.language.linearity import Allocation
 
@@ -60,7 +60,7 @@ class Watcher(Observer):
         groups = chunk.count
         passed = jnp.zeros(groups, np.int64)
         self.trails = [Trail(following, chunk) for following in watch.proofs.followings]
-        self._batches: dict[Allocation, list[Record]] = {memory: [] for memory in watch.memories}
+        self._batches: dict[Allocation, list[RecordedAccess]] = {memory: [] for memory in watch.memories}
         self._found = {
             **state,
             "own": watch.stamps_of_space("local", groups),
@@ -96,7 +96,7 @@ class Watcher(Observer):
         summed = self.watch.proofs.additions
         return left if summed is None else left | {"added": summed.closed(left["added"])}
 
-    def on_access(self, event: Event, chunk: EmittedChunk) -> None:
+    def on_access(self, event: AccessEvent, chunk: EmittedChunk) -> None:
         operation = self._executed(event)
         if operation is None:
             return
@@ -110,46 +110,44 @@ class Watcher(Observer):
         if not event.buffer.elements:
             return
         if operation.key in self.watch.proofs.unwritten:
-            self._check_written(event, self.watch.unwritten.index(spot), operation.place.memory)
-        if operation.place.memory in self.watch.initialised and initialisation.writes(operation):
-            self._note_written(event, self.watch.initialised.index(operation.place.memory))
+            self._check_written(event, self.watch.unwritten.index(spot), operation.access_site.memory)
+        if operation.access_site.memory in self.watch.initialised and initialisation.writes(operation):
+            self._note_written(event, self.watch.initialised.index(operation.access_site.memory))
         if operation.key in self.watch.summed:
             self._check_sums(event, spot)
-        if spot in self.watch.spots and operation.place.op != "store":
+        if spot in self.watch.spots and operation.access_site.op != "store":
             self._check_races(event, spot, None)
 
-    def on_stored(self, event: Event, after: Buffer, chunk: EmittedChunk) -> None:
+    def on_stored(self, event: AccessEvent, after: Buffer, chunk: EmittedChunk) -> None:
         operation = self._executed(event)
         if operation is not None and event.buffer.elements and Spot.of(operation) in self.watch.spots:
             self._check_races(event, Spot.of(operation), after)
 
-    def on_result(self, result: Result, chunk: EmittedChunk) -> None:
+    def on_result(self, result: ResultEvent, chunk: EmittedChunk) -> None:
         key = (result.facts, result.number)
         for n, trail in enumerate(self.trails):
             if key in trail.paths.followed:
                 self._put("followed", n, trail.on_result(result, self._found["followed"][n]))
 
     def on_operation(self, facts: Facts, number: int, running: jax.Array | None, chunk: EmittedChunk) -> None:
-        meeting = self.watch.proofs.meetings.get((facts, number))
-        if meeting is not None and not epochs.is_barrier(meeting) and meeting.mask is None:
+        sync_point = self.watch.proofs.sync_points.get((facts, number))
+        if sync_point is not None and not epochs.is_barrier(sync_point) and sync_point.mask is None:
             self.on_barrier(Passage(facts, number, None, running), chunk)
 
     def on_barrier(self, passage: Passage, chunk: EmittedChunk) -> None:
         key = (passage.facts, passage.number)
-        meeting = self.watch.proofs.meetings.get(key)
-        if meeting is None:
+        sync_point = self.watch.proofs.sync_points.get(key)
+        if sync_point is None:
             return
         passed = jnp.ones(chunk.count, bool) if passage.running is None else passage.running
         if passage.mask is not None:
             reached = convergence.reached(passage.mask, chunk)
             if key in self.watch.barriers:
-                self._check_parted(reached, passed, meeting)
-            if not epochs.is_of_group(meeting):
-                passed = passed[:, None] & self._parts(reached)
-            else:
-                passed = passed & reached.any(1)
-        ordered = [memory in meeting.memories for memory in self.watch.memories]
-        self._pass(passed.astype(np.int64), ordered, epochs.is_of_group(meeting))
+                self._check_parted(reached, passed, sync_point)
+            is_of_group = epochs.is_of_group(sync_point)
+            passed = passed & reached.any(1) if is_of_group else passed[:, None] & self._parts(reached)
+        ordered = [memory in sync_point.memories for memory in self.watch.memories]
+        self._pass(passed.astype(np.int64), ordered, epochs.is_of_group(sync_point))
 
     def _parts(self, reached: jax.Array) -> jax.Array:
         """`[G, R]` true where all lanes of each sub-group are in a mask `[G, L]`: no others are taken to be ordered."""
@@ -163,7 +161,7 @@ class Watcher(Observer):
     def goes_on(self) -> jax.Array:
         return ~jnp.stack(self._found["exceeded"]).any()
 
-    def _executed(self, event: Event) -> Operation | None:
+    def _executed(self, event: AccessEvent) -> MemoryOperation | None:
         """The access of an event; None if no lane takes part, or in a branch that is known never to be taken."""
         if not event.lanes.count:
             return None
@@ -171,7 +169,7 @@ class Watcher(Observer):
 
     # Bounds, initialisation, barriers.
 
-    def _check_bounds(self, event: Event, number: int) -> None:
+    def _check_bounds(self, event: AccessEvent, number: int) -> None:
         inside = event.address.inside
         if inside is None:
             return
@@ -179,12 +177,12 @@ class Watcher(Observer):
         components = [event.lanes.array(component, self.chunk) for component in event.indices]
         self._find("beyond", number, event, beyond, lambda at: [at.group, at.item, *map(at.of, components)])
 
-    def _check_aligned(self, event: Event, number: int, operation: Operation) -> None:
+    def _check_aligned(self, event: AccessEvent, number: int, operation: MemoryOperation) -> None:
         index = alignment.block_index(event, self.chunk)
         misaligned = alignment.misaligned(event, operation, self.chunk)
         self._find("misaligned", number, event, misaligned, lambda at: [at.group, at.item, at.of(index)])
 
-    def _check_written(self, event: Event, number: int, memory: Allocation) -> None:
+    def _check_written(self, event: AccessEvent, number: int, memory: Allocation) -> None:
         bitmap = self._bitmap(self.watch.initialised.index(memory))
 
         def example(at: Lane) -> list[jax.Array]:
@@ -199,7 +197,7 @@ class Watcher(Observer):
 
         self._find("unwritten", number, event, written.missing(event, bitmap, self.chunk), example)
 
-    def _note_written(self, event: Event, memory: int) -> None:
+    def _note_written(self, event: AccessEvent, memory: int) -> None:
         self._put(*self._kept(memory), written.after(event, self._bitmap(memory), self.chunk))
 
     def _bitmap(self, memory: int) -> jax.Array:
@@ -213,23 +211,21 @@ class Watcher(Observer):
         own = memory - len(self.watch.present)
         return ("written", own) if own >= 0 else ("present", memory)
 
-    def _check_parted(self, reached: jax.Array, running: jax.Array, meeting: Meeting) -> None:
-        number, together = self.watch.barriers.index(meeting.key), epochs.met_together(meeting, self.chunk.geometry)
-        parted = running[:, None] & convergence.parted(reached, together)
-        (count, example), (row, *lanes) = self._found["parted"][number], convergence.example(reached, parted, together)
+    def _check_parted(self, reached: jax.Array, running: jax.Array, sync_point: SyncPoint) -> None:
+        number, size = self.watch.barriers.index(sync_point.key), epochs.met_together(sync_point, self.chunk.geometry)
+        parted = running[:, None] & convergence.parted(reached, size)
+        (count, example), (row, *lanes) = self._found["parted"][number], convergence.example(reached, parted, size)
         seen = Parted(linear_ids(self.chunk)[row], *lanes)
         first = (count == 0) & parted.any()
         self._put("parted", number, (count + parted.sum(), jnp.where(first, faulty_lanes.vector(seen), example)))
 
-    def _find(
-        self, kind: str, number: int, event: Event, hits: jax.Array, example: Callable[[Lane], Sequence[jax.Array]]
-    ) -> None:
+    def _find(self, kind: str, number: int, event: AccessEvent, hits: jax.Array, example: Example) -> None:
         """Counts the lanes at fault, and keeps the first one of the launch as an example."""
         self._put(kind, number, faulty_lanes.added(self._found[kind][number], hits, event, self.chunk, example))
 
     # Atomic sums.
 
-    def _check_sums(self, event: Event, spot: Spot) -> None:
+    def _check_sums(self, event: AccessEvent, spot: Spot) -> None:
         summed, barriers = self.watch.proofs.additions, self._found["barriers"][:, None]
         assert summed is not None
         user = User.of(event, self._places(event), self.chunk, barriers, barriers, barriers)
@@ -251,7 +247,7 @@ class Watcher(Observer):
             "sub_epochs": [s + passed.reshape(len(passed), *[-1] * (s.ndim - 1)) if on else s for _, s, on in old],
         }
 
-    def _check_races(self, event: Event, spot: Spot, after: Buffer | None) -> None:
+    def _check_races(self, event: AccessEvent, spot: Spot, after: Buffer | None) -> None:
         """Compares an access with the stamps of the spots that it must not meet, and leaves its own.
 
         Args:
@@ -279,7 +275,7 @@ class Watcher(Observer):
                 differs = functools.partial(stored.differ_from_either, self._judge(user, before, number))
             self._add(number, user, self._read(user, spot), False, differs)
 
-    def _user(self, event: Event, spot: Spot) -> User:
+    def _user(self, event: AccessEvent, spot: Spot) -> User:
         memory = self.watch.memories.index(spot.place.memory)
         epoch, sub_epoch = (self._found[kind][memory] for kind in ("epochs", "sub_epochs"))
         if self.watch.parts and event.lanes.shape:
@@ -340,7 +336,7 @@ class Watcher(Observer):
 
     # Races, in batches.
 
-    def _remember(self, event: Event, spot: Spot, after: Buffer | None) -> None:
+    def _remember(self, event: AccessEvent, spot: Spot, after: Buffer | None) -> None:
         """Puts an access to those that wait."""
         memory = spot.place.memory
         number, shape = self.watch.memories.index(memory), (self.chunk.count, event.lanes.count)
@@ -352,7 +348,7 @@ class Watcher(Observer):
             value = bits(given_values(event, memory.dtype, self.chunk))
         waiting = self._batches[memory]
         waiting.append(
-            Record(
+            RecordedAccess(
                 np.int64(chosen),
                 jnp.broadcast_to(place, shape),
                 jnp.broadcast_to(event.taken(self._items), shape),
@@ -380,7 +376,7 @@ class Watcher(Observer):
         kind, found = "own" if own else "shared", self._found
         *stamps, contents = found[kind][number]
         seen = (found["conflicts"], found["differing"], found["examples"], found["racing"][number])
-        kept = batch.run(records, Kept(tuple(stamps), contents, *seen))
+        kept = batch.run(records, KeptFindings(tuple(stamps), contents, *seen))
         self._put_stamps(number, [*kept.stamps, kept.contents])
         self._found |= {k: getattr(kept, k) for k in ("conflicts", "differing", "examples")}
         self._put("racing", number, kept.racing)
@@ -391,7 +387,7 @@ class Watcher(Observer):
     def _items(self) -> int:
         return self.chunk.geometry.items
 
-    def _places(self, event: Event) -> jax.Array:
+    def _places(self, event: AccessEvent) -> jax.Array:
         return positions.places(event.buffer, event.address.index, event.lanes, self.chunk)
 
     def _put(self, kind: str, number: int, entry: Any) -> None:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from xeemu.emission import positions
 from xeemu.emission.emitted_chunks import EmittedChunk
-from xeemu.emission.observer import Event
+from xeemu.emission.observer import AccessEvent
 from xeemu.language.linearity import Allocation
 
 
@@ -20,12 +20,12 @@ def nothing(memories: Sequence[Allocation], chunk: EmittedChunk) -> list[jax.Arr
     return [jnp.zeros(memory.elements * copies[memory.space], bool) for memory in memories]
 
 
-def missing(event: Event, written: jax.Array, chunk: EmittedChunk) -> jax.Array:
+def missing(event: AccessEvent, written: jax.Array, chunk: EmittedChunk) -> jax.Array:
     """`[G or 1, n or 1]` true where a lane reads an element that has not been written."""
     return event.taken(chunk.geometry.items) & ~written[_places(event, chunk)]
 
 
-def after(event: Event, written: jax.Array, chunk: EmittedChunk) -> jax.Array:
+def after(event: AccessEvent, written: jax.Array, chunk: EmittedChunk) -> jax.Array:
     """What has been written after an access that writes; what it leaves unset is not."""
     nowhere = event.address.known.dtype.type(written.size)
     targets = jnp.where(event.taken(chunk.geometry.items), _places(event, chunk), nowhere)
@@ -33,5 +33,5 @@ def after(event: Event, written: jax.Array, chunk: EmittedChunk) -> jax.Array:
     return written.at[every].set(not event.unset, mode="drop")
 
 
-def _places(event: Event, chunk: EmittedChunk) -> jax.Array:
+def _places(event: AccessEvent, chunk: EmittedChunk) -> jax.Array:
     return positions.places(event.buffer, event.address.index, event.lanes, chunk)

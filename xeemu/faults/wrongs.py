@@ -9,7 +9,7 @@ from xeemu.faults import access_wording, execution_wording
 from xeemu.faults.findings import Finding, WorkItem
 from xeemu.faults.following import Following, Wrong
 from xeemu.faults.ranges import operation
-from xeemu.faults.uses import Element, Use
+from xeemu.faults.uses import Element, ExampleAccess
 from xeemu.ir.program import Op
 from xeemu.knowledge.access_tree import Key
 from xeemu.language import source
@@ -28,7 +28,7 @@ class Naming(Protocol):
     def item(self, group: int, item: int) -> WorkItem:
         """The work-item of two linear ids."""
 
-    def use(self, key: Key, element: int, item: WorkItem) -> tuple[Use, Element]:
+    def use(self, key: Key, element: int, item: WorkItem) -> tuple[ExampleAccess, Element]:
         """What an access does, and to which element of its memory."""
 
     def callers(self, ops: Iterable[Op]) -> tuple[str, ...]:

@@ -20,27 +20,27 @@ _SHAPED = (jax.Array, np.ndarray, np.void, jax.ShapeDtypeStruct)
 
 
 @dataclasses.dataclass(frozen=True)
-class Form:
+class ArrayType:
     """Shape and dtype of an array as it was given, to which its contents come back."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
 
 
-def form(parameter: Variable, given: Any, kernel: str) -> Form:
+def form(parameter: Variable, given: Any, kernel: str) -> ArrayType:
     """The form of the argument for a pointer to global or constant memory, checked.
 
     Raises:
       KernelArgumentError: it is no array, or its elements are not those of the parameter. None is a null pointer.
     """
     if given is None:
-        return Form((0,), _of_null(parameter))
+        return ArrayType((0,), _of_null(parameter))
     if not isinstance(given, _SHAPED) or (not given.shape and given.dtype.names is None):
         raise KernelArgumentError(
             f"{_where(parameter, kernel)} takes an array, but got {_what(given)}; pass np.asarray([...], "
             f"{_wanted(parameter)})"
         )
-    found = Form(tuple(given.shape), np.dtype(given.dtype))
+    found = ArrayType(tuple(given.shape), np.dtype(given.dtype))
     _check(parameter, found, kernel)
     return found
 
@@ -53,7 +53,7 @@ def _of_null(parameter: Variable) -> np.dtype:
 
 
 @functools.lru_cache(maxsize=1024)
-def _check(parameter: Variable, found: Form, kernel: str) -> None:
+def _check(parameter: Variable, found: ArrayType, kernel: str) -> None:
     """Refuses an array whose elements are not those of a parameter; what fits is looked at once."""
     assert isinstance(parameter.type, Pointer)
     match parameter.type.pointee:
@@ -69,7 +69,7 @@ def _check(parameter: Variable, found: Form, kernel: str) -> None:
 
 
 @functools.lru_cache(maxsize=1024)
-def natural(parameter: Variable, found: Form) -> np.dtype:
+def natural(parameter: Variable, found: ArrayType) -> np.dtype:
     """The dtype in which an array is given to a kernel that accesses whole elements alone."""
     assert isinstance(parameter.type, Pointer)
     if isinstance(parameter.type.pointee, Void | Opaque):
@@ -103,7 +103,7 @@ def _whole(given: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return bytes_[: bytes_.nbytes // dtype.itemsize * dtype.itemsize // bytes_.itemsize]
 
 
-def back(memory: Any, form: Form) -> Any:
+def back(memory: Any, form: ArrayType) -> Any:
     """The contents of a memory in the form in which its argument was given."""
     if isinstance(memory, jax.Array) and form.dtype.names is None:
         whole = _flat_of_jax(memory, form.dtype)
@@ -134,7 +134,7 @@ def _viewed(whole: jax.Array, dtype: np.dtype) -> jax.Array:
 # --- What fits ---
 
 
-def _check_scalar(parameter: Variable, found: Form, scalar: Scalar, kernel: str) -> None:
+def _check_scalar(parameter: Variable, found: ArrayType, scalar: Scalar, kernel: str) -> None:
     if found.dtype.itemsize != scalar.dtype.itemsize or found.dtype.names is not None:
         raise KernelArgumentError(
             f"{_where(parameter, kernel)} has elements of {scalar.dtype}, but got an array of {found.dtype}; pass "
@@ -149,7 +149,7 @@ def _check_scalar(parameter: Variable, found: Form, scalar: Scalar, kernel: str)
         )
 
 
-def _check_vector(parameter: Variable, found: Form, vector: Vector, kernel: str) -> None:
+def _check_vector(parameter: Variable, found: ArrayType, vector: Vector, kernel: str) -> None:
     if vector.count == 3 and len(found.shape) > 1 and found.shape[-1] == 3:
         raise KernelArgumentError(
             f"{_where(parameter, kernel)} has elements of {vector.size} bytes, for a {vector} takes the room of 4 "
@@ -158,7 +158,7 @@ def _check_vector(parameter: Variable, found: Form, vector: Vector, kernel: str)
         )
 
 
-def _check_record(parameter: Variable, found: Form, record: Record, kernel: str) -> None:
+def _check_record(parameter: Variable, found: ArrayType, record: Record, kernel: str) -> None:
     total = int(np.prod(found.shape, dtype=np.int64)) * found.dtype.itemsize
     if found.dtype.names is not None and found.dtype.itemsize != record.size:
         raise KernelArgumentError(
@@ -172,7 +172,7 @@ def _check_record(parameter: Variable, found: Form, record: Record, kernel: str)
         )
 
 
-def _check_bytes(parameter: Variable, found: Form, kernel: str) -> None:
+def _check_bytes(parameter: Variable, found: ArrayType, kernel: str) -> None:
     if found.dtype.names is not None:
         raise KernelArgumentError(
             f"{_where(parameter, kernel)} does not tell what it points to, and records have no elements of one type; "

@@ -12,8 +12,8 @@ import numpy as np
 
 from xeemu.errors import KernelArgumentError
 from xeemu.frontends import arrays, declarations, images, opaques, parameters
-from xeemu.frontends.arrays import Form
-from xeemu.frontends.functions import Function, Program
+from xeemu.frontends.arrays import ArrayType
+from xeemu.frontends.functions import Function, TranslationUnit
 from xeemu.frontends.lowering import (
     definite_assignment,
     extents,
@@ -31,7 +31,7 @@ from xeemu.frontends.texts import Pieces, of_rows
 from xeemu.frontends.tree import SourceLocation, Variable
 from xeemu.frontends.types import Pointer
 from xeemu.language.dialect import Dialect
-from xeemu.language.interface import Bound, Interface, Retrace
+from xeemu.language.interface import BoundCall, Interface, Retrace
 from xeemu.language.kernel import Kernel
 from xeemu.language.local import Local
 from xeemu.language.ndrange import NDRange
@@ -73,7 +73,7 @@ class Signature(Protocol):
 
 
 def kernel(
-    program: Program,
+    program: TranslationUnit,
     function: Function,
     dialect: Dialect,
     identity: tuple[str, ...] = (),
@@ -128,7 +128,7 @@ def _function(name: str, place: SourceLocation, call: Callable[..., Any]) -> typ
 class _Binding:
     """A kernel of a program with what has been learnt of it."""
 
-    program: Program
+    program: TranslationUnit
     function: Function
     dialect: Dialect
     identity: tuple[str, ...]
@@ -228,7 +228,7 @@ class _Binding:
         keywords: Mapping[str, Any],
         words: int = 0,
         checked: bool = False,
-    ) -> Bound:
+    ) -> BoundCall:
         """A call as one of the function that is traced, see `Interface.bind`.
 
         Args:
@@ -287,7 +287,7 @@ class _Binding:
         texts = given.pop(printing.MEMORY, None)
         own = {variable: given.pop(name) for name, variable in self.statics.items()}
         bounds = {name: given.pop(name) for name in self.extents if name in given}
-        passed = kernels.Given(
+        passed = kernels.TracedArguments(
             arrays=arguments,
             scalars={n: value for n, value in given.items() if n not in arguments and n not in local_bytes},
             local_bytes=local_bytes,
@@ -314,7 +314,7 @@ class _Call:
     kernel: Kernel
     nd_range: NDRange
     given: Mapping[str, Any]
-    forms: Mapping[str, Form]
+    forms: Mapping[str, ArrayType]
     values: Mapping[str, Any]
     static: Mapping[str, Any]
     words: int
@@ -326,7 +326,7 @@ class _Call:
         dtypes = tuple(form.dtype for form in self.forms.values())
         return self.nd_range, dtypes, tuple(self.static.items()), repr(self.static)
 
-    def bound(self, granules: Mapping[Any, int]) -> Bound:
+    def bound(self, granules: Mapping[Any, int]) -> BoundCall:
         """The call with memories in such pieces."""
         values = [self._positional(p, granules) for p in self.binding.function.parameters if p.name not in self.static]
         static = {**self.static, **({_GRANULES: tuple(granules.items())} if granules else {})}
@@ -336,7 +336,7 @@ class _Call:
         texts = [printing.MEMORY] if self.words else []
         values += [np.zeros((math.prod(self.nd_range.global_size), self.words), np.uint32) for _ in texts]
         traced = self.binding.traced(self.kernel, self.nd_range, tuple(static), [*own, *self.extents, *texts])
-        return Bound(traced, self._cut, values, static, self._results, functools.partial(self._again, granules))
+        return BoundCall(traced, self._cut, values, static, self._results, functools.partial(self._again, granules))
 
     def _initial(self, variable: Variable, granule: int | None) -> np.ndarray:
         """What a variable of program scope holds before the launch."""
@@ -362,7 +362,7 @@ class _Call:
         )
         return arrays.flat(self.given[name], dtype)
 
-    def _again(self, granules: Mapping[Any, int], learnt: Retrace) -> Bound:
+    def _again(self, granules: Mapping[Any, int], learnt: Retrace) -> BoundCall:
         key, size = learnt.key, learnt.size
         before = granules.get(key)
         assert not before or size < 0 < before or memories.piece(before) > memories.piece(size), (

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from xeemu.errors import NoSuchKernelError, did_you_mean
 from xeemu.frontends import binding, declarations
-from xeemu.frontends.functions import Function, Program
+from xeemu.frontends.functions import Function, TranslationUnit
 from xeemu.frontends.tree import Variable
 from xeemu.language.dialect import OPENCL_C
 from xeemu.language.kernel import Kernel
@@ -19,7 +19,7 @@ class Kernels(Mapping[str, Kernel]):
       file: its path, or the made-up name of a text.
     """
 
-    def __init__(self, program: Program, identity: tuple[str, ...] = ()):
+    def __init__(self, program: TranslationUnit, identity: tuple[str, ...] = ()):
         """The kernels of a program; `identity` tells how it was read."""
         self.file = program.file
         self._program, self._identity = program, (*identity, *_texts(program))
@@ -63,7 +63,7 @@ def _described(function: Function) -> str:
     return f"kernel {declarations.kernel(function)}, line {function.place.line}{sizes}{attributes}"
 
 
-def _texts(program: Program) -> list[str]:
+def _texts(program: TranslationUnit) -> list[str]:
     """The contents of the files of which a program is made, as far as its functions are in them."""
     files = dict.fromkeys([program.file, *(function.place.file for function in program.functions.values())])
     return ["".join(linecache.getlines(file)) for file in files]

@@ -11,15 +11,15 @@ from jax import lax
 
 from xeemu.frontends import intervals, types
 from xeemu.frontends.values import (
-    Address,
+    ArrayValue,
     Components,
     Data,
     Either,
-    Elements,
     Fields,
     Null,
     Number,
     Pointing,
+    RegisterAddress,
     Value,
     alike,
     converted,
@@ -34,13 +34,13 @@ def leaves(value: Value) -> list[Number]:
     match value:
         case Number():
             return [value]
-        case Components(items=items) | Elements(items=items):
+        case Components(items=items) | ArrayValue(items=items):
             return [n for item in items for n in leaves(item)]
         case Fields(items=fields):
             return [n for item in fields.values() for n in leaves(item)]
         case Pointing(offset=offset):
             return [offset]
-        case Address(path=path):
+        case RegisterAddress(path=path):
             return [step for step in path if isinstance(step, Number)]
     return []
 
@@ -52,7 +52,7 @@ def parts(of: types.Type, value: Value) -> list[Number | None]:
             return [None] * len(types.scalars(of))
         case Fields(items=fields), types.Record(union=False):
             return [n for f in of.fields for n in parts(f.type, fields[f.name])]
-        case Elements(items=items), types.Array(element=element):
+        case ArrayValue(items=items), types.Array(element=element):
             return [n for item in items for n in parts(element, item)]
     return [*leaves(value)]
 
@@ -73,13 +73,13 @@ def _rebuilt(value: Value, numbers: Any) -> Value:
             return next(numbers)
         case Components(type=of, items=items):
             return Components(of, tuple(next(numbers) for _ in items))
-        case Elements(type=of, items=items):
-            return Elements(of, tuple(_rebuilt(item, numbers) for item in items))
+        case ArrayValue(type=of, items=items):
+            return ArrayValue(of, tuple(_rebuilt(item, numbers) for item in items))
         case Fields(type=of, items=fields):
             return Fields(of, {name: _rebuilt(item, numbers) for name, item in fields.items()})
         case Pointing():
             return dataclasses.replace(value, offset=next(numbers))
-        case Address(path=path):
+        case RegisterAddress(path=path):
             steps = tuple(next(numbers) if isinstance(step, Number) else step for step in path)
             return dataclasses.replace(value, path=steps)
     return value
@@ -101,13 +101,16 @@ def selected(mask: Data, new: Value, old: Value) -> Value:
             return _selected(mask, new, old)
         case Components(type=of, items=xs), Components(items=ys):
             return Components(of, tuple(_selected(mask, a, b) for a, b in zip(xs, ys, strict=True)))
-        case Elements(type=of, items=xs), Elements(items=ys):
-            return Elements(of, tuple(selected(mask, a, b) for a, b in zip(xs, ys, strict=True)))
+        case ArrayValue(type=of, items=xs), ArrayValue(items=ys):
+            return ArrayValue(of, tuple(selected(mask, a, b) for a, b in zip(xs, ys, strict=True)))
         case Fields(type=of, items=fields), Fields(items=others):
             return Fields(of, {name: selected(mask, a, others[name]) for name, a in fields.items()})
         case Pointing(), Pointing() if new.memory == old.memory:
             return dataclasses.replace(new, offset=_selected(mask, *_offsets(new.offset, old.offset)))
-        case Address(), Address() if (new.variable, steady(new.path)) == (old.variable, steady(old.path)):
+        case RegisterAddress(), RegisterAddress() if (new.variable, steady(new.path)) == (
+            old.variable,
+            steady(old.path),
+        ):
             return rebuilt(new, [_selected(mask, a, b) for a, b in zip(leaves(new), leaves(old), strict=True)])
         case _, Null() if not _is_null_pointer(old):
             return new

@@ -40,7 +40,7 @@ class Function:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Program:
+class TranslationUnit:
     """A file: its functions that have a body, by name, and its program-scope variables.
 
     Attributes:

@@ -6,7 +6,7 @@ import numpy as np
 
 from xeemu.errors import KernelArgumentError
 from xeemu.frontends import declarations, opaques
-from xeemu.frontends.arrays import Form
+from xeemu.frontends.arrays import ArrayType
 from xeemu.frontends.tree import Variable
 from xeemu.frontends.types import Opaque
 from xeemu.language import source
@@ -14,7 +14,7 @@ from xeemu.language import source
 DTYPES = tuple(map(np.dtype, ("uint8", "int8", "uint16", "int16", "uint32", "int32", "float16", "float32")))
 
 
-def form(parameter: Variable, given: Any, kernel: str) -> Form:
+def form(parameter: Variable, given: Any, kernel: str) -> ArrayType:
     """The form of the argument for an image, checked.
 
     Raises:
@@ -38,7 +38,7 @@ def form(parameter: Variable, given: Any, kernel: str) -> Form:
     if dtype not in DTYPES:
         names = ", ".join(map(str, DTYPES))
         raise KernelArgumentError(f"{where} has pixels of {names}, but got an array of {dtype}; pass its astype")
-    return Form(tuple(shape), np.dtype(dtype))
+    return ArrayType(tuple(shape), np.dtype(dtype))
 
 
 def laid_out(given: Any) -> Any:

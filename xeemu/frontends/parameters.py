@@ -7,7 +7,7 @@ import numpy as np
 
 from xeemu.errors import KernelArgumentError
 from xeemu.frontends import arrays, declarations, images, numbers, opaques, samplers
-from xeemu.frontends.arrays import Form
+from xeemu.frontends.arrays import ArrayType
 from xeemu.frontends.functions import Function
 from xeemu.frontends.tree import Variable
 from xeemu.frontends.types import Opaque, Pointer, Record, Scalar, Vector
@@ -93,7 +93,7 @@ def is_array(parameter: Variable) -> bool:
     return opaques.is_image(parameter.type)
 
 
-def form(parameter: Variable, given: Any, kernel: str) -> Form:
+def form(parameter: Variable, given: Any, kernel: str) -> ArrayType:
     """What is remembered of an argument that is an array, to give results back as it is."""
     return (images if opaques.is_image(parameter.type) else arrays).form(parameter, given, kernel)
 

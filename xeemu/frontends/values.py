@@ -78,7 +78,7 @@ class Fields:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Elements:
+class ArrayValue:
     """An array as a value, as one that is a field of a record or of a constant."""
 
     type: types.Array
@@ -101,7 +101,7 @@ class Pointing:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Address:
+class RegisterAddress:
     """A pointer to a variable in registers, or a part of it.
 
     Attributes:
@@ -146,7 +146,7 @@ class Handle:
     what: Any
 
 
-Value: TypeAlias = Number | Components | Fields | Elements | Pointing | Address | Either | Null | Handle
+Value: TypeAlias = Number | Components | Fields | ArrayValue | Pointing | RegisterAddress | Either | Null | Handle
 
 
 def constant(value: Any, of: Scalar) -> Number:
@@ -170,7 +170,7 @@ def zero(of: types.Type) -> Value:
         case types.Vector(element, count):
             return Components(of, (constant(0, element),) * count)
         case types.Array(element, count):
-            return Elements(of, (zero(element),) * count)
+            return ArrayValue(of, (zero(element),) * count)
         case types.Record(fields=fields, union=union):
             # Of a union the largest member, as `types.scalars` has it.
             held_fields = [max(fields, key=lambda f: f.type.size)] if union and fields else fields

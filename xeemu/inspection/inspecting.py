@@ -19,8 +19,8 @@ from xeemu.language.program import Program
 from xeemu.launching import calling, unwritten
 from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
-    Description,
-    Given,
+    ArgumentType,
+    CheckedArguments,
     checked_device,
     checked_iterations,
     own_range,
@@ -79,8 +79,8 @@ def inspect(
         return launched(calling.function(kernel, nd_range, again, calling.none, fill=True))
 
     def call(*arguments: Any, **static: Any) -> Inspection:
-        given = Given.outside_jit("xe.inspect", kernel, arguments)
-        described = tuple(map(Description.of, given.arguments))
+        given = CheckedArguments.outside_jit("xe.inspect", kernel, arguments)
+        described = tuple(map(ArgumentType.of, given.arguments))
         bound = given.kernel.bind_static(static)
         program = traced_program(given.kernel, nd_range, modelled, described, bound)
         unwritten.check(program, given.shapes)

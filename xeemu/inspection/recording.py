@@ -16,7 +16,7 @@ from xeemu.language.source import Origin, Site
 from xeemu.plurals import counted
 from xeemu.stepping import steps
 from xeemu.stepping.alone import Alone
-from xeemu.stepping.steps import Code, Fence, Meeting, Operation, Register, Straight
+from xeemu.stepping.steps import Code, Fence, GroupFunction, Operation, Register, Straight
 
 _MOST_BYTES = 1 << 30
 
@@ -82,9 +82,9 @@ class Recorder:
         line.place, line.origins = place, origins or line.origins
         for name, register in self._shown.get(place, ()):
             self._keep(line, name, _of_register(launch, register, _given(launch, step, members)))
-        if isinstance(step, steps.Access):
+        if isinstance(step, steps.AccessStep):
             self._access(launch, line, step, members)
-        elif isinstance(step, Meeting | Fence) and (isinstance(step, Fence) or step.exchange is None):
+        elif isinstance(step, GroupFunction | Fence) and (isinstance(step, Fence) or step.exchange is None):
             line.ordering = _ordering(step)
 
     def finish(self, launch: Alone) -> None:
@@ -134,7 +134,7 @@ class Recorder:
         self._bytes += cells.nbytes
         return np.ma.array(cells, mask=~self._written[memory]).reshape(_shape(launch, memory))
 
-    def _access(self, launch: Alone, line: _Line, step: steps.Access, members: np.ndarray) -> None:
+    def _access(self, launch: Alone, line: _Line, step: steps.AccessStep, members: np.ndarray) -> None:
         element, inside, active = launch.touched(step, members[None])
         shape = step.access.shape
         private = shape[len(launch.geometry.local_range) :]
@@ -185,20 +185,20 @@ def _is_back(after: Sequence[Origin], before: Sequence[Origin]) -> bool:
 
 def _origins(step: Any) -> list[Origin]:
     """Where the operations of a step come from, in their order, as far as that is told."""
-    straight = step.exchange if isinstance(step, Meeting) else step
+    straight = step.exchange if isinstance(step, GroupFunction) else step
     if isinstance(straight, Straight):
         return [o.origin for o in straight.operations if o.origin is not None]
-    return [step.origin] if isinstance(step, steps.Access) and step.origin is not None else []
+    return [step.origin] if isinstance(step, steps.AccessStep) and step.origin is not None else []
 
 
 def _site(step: Any) -> Site | None:
     """The line of a step; None of one that stands for none, as the end of a loop's body does."""
-    if isinstance(step, steps.Access | Meeting | Fence):
+    if isinstance(step, steps.AccessStep | GroupFunction | Fence):
         return step.site
     return next((origin.site for origin in _origins(step)), None)
 
 
-def _ordering(step: Meeting | Fence) -> str:
+def _ordering(step: GroupFunction | Fence) -> str:
     if isinstance(step, Fence):
         return "fence"
     return "barrier" if step.level == collectives.GROUP else "sub-group barrier"
@@ -220,7 +220,7 @@ def _spread(
 
 def _given(launch: Alone, step: Any, members: np.ndarray) -> np.ndarray:
     """`[L]` of those who carry out a step who get a result: an atomic operation gives none where it is masked out."""
-    if not isinstance(step, steps.Access) or step.op == "load" or step.where is None:
+    if not isinstance(step, steps.AccessStep) or step.op == "load" or step.where is None:
         return members
     _, _, active = launch.touched(step, members[None])
     taking = members.copy()
@@ -275,12 +275,12 @@ _ASSIGNMENT = re.compile(r"(\w+)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)")
 
 def _results(step: Any) -> list[tuple[str | None, Register, Mapping[int, Register]]]:
     """What a step computes: its name, its register, and the registers that those are moved to at once."""
-    straight = step.exchange if isinstance(step, Meeting) else step
+    straight = step.exchange if isinstance(step, GroupFunction) else step
     if isinstance(straight, Straight):
         moved = {o.number: target for target, o in straight.moves if isinstance(o, Register)}
         told = [(o.origin.name, o.results) for o in straight.operations if o.origin is not None]
         return [(name, register, moved) for name, results in told for register in results]
-    if isinstance(step, steps.Access) and step.result is not None:
+    if isinstance(step, steps.AccessStep) and step.result is not None:
         return [(step.origin.name if step.origin else None, step.result, {})]
     return []
 
@@ -301,11 +301,11 @@ def _readers(code: Code, stretches: Sequence[int]) -> Mapping[int, set[int]]:
 
 def _reads(step: Any) -> tuple[list[Any], list[Any]]:
     """The operands that a step reads, and those that it does for a loop or a branch."""
-    if isinstance(step, Meeting):
+    if isinstance(step, GroupFunction):
         return [*(_operands(step.exchange.operations) if step.exchange else ()), step.where, step.active], []
     if isinstance(step, Straight):
         return _operands(step.operations), [o for _, o in step.moves]
-    if isinstance(step, steps.Access):
+    if isinstance(step, steps.AccessStep):
         return [*step.index, *step.values, step.where], []
     return (
         ([step.where], []) if isinstance(step, Fence) else ([], [step.number] if isinstance(step, steps.Branch) else [])

@@ -38,14 +38,14 @@ class AccessSite:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Operation:
+class MemoryOperation:
     """A memory operation on one call path.
 
     Attributes:
       op: its operation.
       key: names it.
       node: the body that it belongs to.
-      place: where it comes from.
+      access_site: where it comes from.
       index: a component for each dimension of the memory.
       mask: its `where`, or None.
       values: what it stores or combines with the memory.
@@ -54,14 +54,14 @@ class Operation:
     op: Op
     key: Key
     node: "Node"
-    place: AccessSite
+    access_site: AccessSite
     index: tuple[Expression, ...]
     mask: Expression | None
     values: tuple[Expression, ...]
 
     @property
-    def access(self) -> primitives.Access:
-        access: primitives.Access = self.op.attributes["access"]
+    def access(self) -> primitives.AccessAttributes:
+        access: primitives.AccessAttributes = self.op.attributes["access"]
         return access
 
     @functools.cached_property
@@ -69,10 +69,12 @@ class Operation:
         """The number of the element that is accessed, in row-major order; proofs ask for it often."""
         total = expressions.constant(0, np.int64)
         for d, component in enumerate(self.index):
-            total = expressions.add(total, expressions.scale(component, math.prod(self.place.memory.shape[d + 1 :])))
+            total = expressions.add(
+                total, expressions.scale(component, math.prod(self.access_site.memory.shape[d + 1 :]))
+            )
         return total
 
-    def within(self, boxes: Sequence[Box]) -> "Operation":
+    def within(self, boxes: Sequence[Box]) -> "MemoryOperation":
         """The same in some of its executions, all others left out."""
         part = dataclasses.replace(self, node=dataclasses.replace(self.node, boxes=boxes))
         vars(part)["linear_index"] = self.linear_index
@@ -106,7 +108,7 @@ class Operation:
     @property
     def updates(self) -> bool:
         """True if it is an atomic operation that is more than a load."""
-        return self.place.op == "atomic" and self.changes
+        return self.access_site.op == "atomic" and self.changes
 
     @property
     def adds_one(self) -> bool:
@@ -118,7 +120,7 @@ class Operation:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Meeting:
+class SyncPoint:
     """A barrier, a fence or a group algorithm.
 
     Attributes:
@@ -165,7 +167,7 @@ class Node:
     certain: bool
     parent: "Node | None" = None
     number: int | None = None
-    steps: list["Operation | Meeting | Node"] = dataclasses.field(default_factory=list)
+    steps: list["MemoryOperation | SyncPoint | Node"] = dataclasses.field(default_factory=list)
     regions: dict[int, Expression] = dataclasses.field(default_factory=dict)
 
     @property
@@ -214,10 +216,10 @@ class Node:
             if isinstance(step, Node):
                 yield from step.nodes()
 
-    def operations(self) -> Iterator[Operation]:
+    def operations(self) -> Iterator[MemoryOperation]:
         """The memory operations of this node and of all inside it."""
         for step in self.steps:
-            if isinstance(step, Operation):
+            if isinstance(step, MemoryOperation):
                 yield step
             elif isinstance(step, Node):
                 yield from step.operations()
@@ -237,6 +239,6 @@ class AccessTree:
     groups: tuple[Axis, ...]
     geometry: Geometry
 
-    def meetings(self) -> list[Meeting]:
+    def sync_points(self) -> list[SyncPoint]:
         """The barriers, fences and group algorithms that are executed."""
-        return [s for f in self.root.nodes() if f.boxes for s in f.steps if isinstance(s, Meeting)]
+        return [s for f in self.root.nodes() if f.boxes for s in f.steps if isinstance(s, SyncPoint)]

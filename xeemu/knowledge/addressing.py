@@ -17,7 +17,7 @@ from xeemu.knowledge import forms, intervals, strided_patterns
 from xeemu.knowledge.analysis import Facts, Known
 from xeemu.knowledge.forms import Form
 from xeemu.knowledge.intervals import Interval
-from xeemu.knowledge.strided_patterns import Cut
+from xeemu.knowledge.strided_patterns import ConstantSlice
 
 _INT32_LIMIT = 2**31
 
@@ -89,7 +89,7 @@ class Elements:
         return Elements((others.count,), np.searchsorted(others.chosen, self.chosen))
 
     @functools.cached_property
-    def cut(self) -> Cut | None:
+    def cut(self) -> ConstantSlice | None:
         """They as a slice of all elements in a row; None if they are none, and have to be looked up."""
         return strided_patterns.cut((math.prod(self.shape),), self.chosen)
 
@@ -138,7 +138,7 @@ class Index:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Component:
+class AddressComponent:
     """A component of an address.
 
     Attributes:
@@ -170,7 +170,7 @@ class Address:
     dtype: np.dtype
     safe: tuple[bool, ...]
     form: Form | None
-    components: tuple[Component, ...]
+    components: tuple[AddressComponent, ...]
     interval: Interval | None
     exact: bool
 
@@ -224,18 +224,18 @@ def is_formed(op: Op, facts: Facts) -> bool:
     return all(isinstance(a, Constant) or facts.values[a].form is not None for a in ops.indices(op))
 
 
-def _components(indices: Sequence[Index], elements: Elements, dtype: np.dtype) -> tuple[Component, ...]:
+def _components(indices: Sequence[Index], elements: Elements, dtype: np.dtype) -> tuple[AddressComponent, ...]:
     """The components of an address in a dtype; none if some has no form."""
     found = []
     for index in indices:
         if index.known.form is None:
             return ()
         form = forms.widened(index.known.form, index.dtype, dtype)
-        found.append(Component(elements.form(form), index.known.interval))
+        found.append(AddressComponent(elements.form(form), index.known.interval))
     return tuple(found)
 
 
-def _linear(components: Sequence[Component], shape: Sequence[int]) -> Form:
+def _linear(components: Sequence[AddressComponent], shape: Sequence[int]) -> Form:
     """The linear index of some elements of a memory, `[n]`; its base is the sum of theirs, each times its stride."""
     each = [component.form for component in components]
     linear = forms.linear(each, strided_patterns.strides(shape))

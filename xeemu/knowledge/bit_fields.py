@@ -24,7 +24,7 @@ LARGEST = 1 << 16
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Field:
+class BitField:
     """Integers that are `(x >> shift) & mask` of a value's elements `x`, in two's complement of endless width.
 
     Attributes:
@@ -39,10 +39,10 @@ class Field:
     mask: int
     places: np.ndarray
 
-    def of(self, part: "Field") -> "Field":
+    def of(self, part: "BitField") -> "BitField":
         """The same integers, if this field's value is itself a field."""
         mask = self.mask & (part.mask >> self.shift)
-        return Field(part.value, part.shift + self.shift, mask, part.places.reshape(-1)[self.places])
+        return BitField(part.value, part.shift + self.shift, mask, part.places.reshape(-1)[self.places])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class Reader:
 
     facts: Facts
 
-    def fields(self, value: Value) -> Iterator[Field]:
+    def fields(self, value: Value) -> Iterator[BitField]:
         """An integer as a field of itself, of the value that it is computed from, and so on."""
         field = _whole(value)
         for _ in range(_MOST):
@@ -73,7 +73,7 @@ class Reader:
         pattern = self.known(value)
         return None if pattern is None else forms.single(pattern)
 
-    def _part(self, value: Value) -> Field | None:
+    def _part(self, value: Value) -> BitField | None:
         """Which field of an operand the result of an operation is."""
         op = self.facts.body.made.get(value)
         if op is None:
@@ -89,7 +89,7 @@ class Reader:
         whole = _whole(taken[0])
         return dataclasses.replace(whole, shift=taken[1], mask=taken[2]) if whole else None
 
-    def _part_of_call(self, op: Op, value: Value) -> Field | None:
+    def _part_of_call(self, op: Op, value: Value) -> BitField | None:
         """Which field of an operand the result of a function is."""
         (facts,) = self.facts.within(self.facts.body.ops.index(op))
         given = dict(zip(facts.body.inputs, op.operands, strict=True))
@@ -115,11 +115,11 @@ class Reader:
         return (first, *taken) if taken else None
 
 
-def _whole(value: Value) -> Field | None:
+def _whole(value: Value) -> BitField | None:
     """A value as a field of itself."""
     if isinstance(value, Constant) or not _is_integer(value.dtype) or value.size > LARGEST:
         return None
-    return Field(value, 0, -1, np.arange(value.size).reshape(value.shape))
+    return BitField(value, 0, -1, np.arange(value.size).reshape(value.shape))
 
 
 def _is_integer(dtype: Any) -> bool:

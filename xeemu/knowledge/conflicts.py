@@ -12,19 +12,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from xeemu.knowledge import instances, intervals
-from xeemu.knowledge.access_tree import AccessTree, Operation
+from xeemu.knowledge.access_tree import AccessTree, MemoryOperation
 from xeemu.knowledge.expressions import TooLarge
 from xeemu.knowledge.instances import Progress
 from xeemu.language.orders import SCOPES
 
 ITEM, SUB_GROUP, GROUP, DEVICE = range(4)
 
-Pair = tuple[Operation, Operation]
+Pair = tuple[MemoryOperation, MemoryOperation]
 
 _MOST_ELEMENTS = 1 << 24
 
 
-def reach(a: Operation, b: Operation) -> int:
+def reach(a: MemoryOperation, b: MemoryOperation) -> int:
     """The widest set of work-items within which two accesses to one element need no order between them.
 
     Returns:
@@ -45,25 +45,25 @@ def far_apart(pair: Pair) -> bool:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Use:
-    """Who uses what: `[k]` parts of what is used, and `[k]` numbers of who does."""
+class ElementUses:
+    """Who uses what: `[k]` parts of elements is used, and `[k]` numbers of who does."""
 
-    what: tuple[np.ndarray, ...]
-    who: np.ndarray
+    elements: tuple[np.ndarray, ...]
+    users: np.ndarray
 
 
-def collide(uses: Sequence[Use], writes: Sequence[bool] | None = None) -> bool:
+def collide(uses: Sequence[ElementUses], writes: Sequence[bool] | None = None) -> bool:
     """True if accesses use the same thing by different users.
 
     Args:
       uses: two accesses, or one that is held against itself; or any number.
       writes: of any number which of them write: two that do not may use the same. None: of two each must be there.
     """
-    what, who = _coded([use.what for use in uses]), np.concatenate([use.who for use in uses])
+    what, who = _coded([use.elements for use in uses]), np.concatenate([use.users for use in uses])
     if not len(what):
         return False
     flags = np.array(writes, np.int64) if writes is not None else 1 << np.arange(len(uses))
-    side = np.repeat(flags, [len(use.who) for use in uses])
+    side = np.repeat(flags, [len(use.users) for use in uses])
     order = np.argsort(what, kind="stable")
     first = np.flatnonzero(np.r_[True, np.diff(what[order]) != 0])
     several = np.maximum.reduceat(who[order], first) != np.minimum.reduceat(who[order], first)
@@ -95,7 +95,7 @@ def keeps_to_groups(pair: Pair, tree: AccessTree) -> bool:
     return all(map(instances.is_known, pair)) and have_own_groups(tuple(dict.fromkeys(pair)), tree)
 
 
-def all_keep_to_groups(operations: Sequence[Operation], tree: AccessTree) -> bool:
+def all_keep_to_groups(operations: Sequence[MemoryOperation], tree: AccessTree) -> bool:
     """True if all pairs of some accesses to a memory are proved to keep to groups at once; pair by pair more may be."""
     if tree.geometry.groups <= 1 or not operations:
         return True
@@ -103,14 +103,16 @@ def all_keep_to_groups(operations: Sequence[Operation], tree: AccessTree) -> boo
     return plain and have_own_groups(operations, tree, [o.changes for o in operations])
 
 
-def have_own_groups(operations: Sequence[Operation], tree: AccessTree, writes: Sequence[bool] | None = None) -> bool:
+def have_own_groups(
+    operations: Sequence[MemoryOperation], tree: AccessTree, writes: Sequence[bool] | None = None
+) -> bool:
     """True if it is proved that no two work-groups use one element by some known accesses, see `collide`."""
     if _is_periodically_apart(operations, tree):  # of some groups, where the other proof goes through all that is used
         return True
     try:
         whole = instances.everywhere(tree)
         executed = [instances.of_operation(o, tree, whole, (), False) for o in operations]
-        return not collide([Use((e.element,), e.group) for e in executed], writes)
+        return not collide([ElementUses((e.element,), e.group) for e in executed], writes)
     except TooLarge:
         return False
 
@@ -132,7 +134,7 @@ class _Periodic:
     shifts: tuple[tuple[int, int], ...]
 
 
-def _is_periodically_apart(operations: Sequence[Operation], tree: AccessTree) -> bool:
+def _is_periodically_apart(operations: Sequence[MemoryOperation], tree: AccessTree) -> bool:
     """Of accesses that move by the same distance from group to group, whether they never come upon each other."""
     alike: dict[object, list[_Periodic]] = {}
     try:
@@ -151,7 +153,7 @@ def _is_periodically_apart(operations: Sequence[Operation], tree: AccessTree) ->
     return separate and all(map(_is_apart, merged))
 
 
-def _periodic(operation: Operation, part: Progress, tree: AccessTree) -> _Periodic | None:
+def _periodic(operation: MemoryOperation, part: Progress, tree: AccessTree) -> _Periodic | None:
     """What groups do in a part of an access's executions; None if that is not regular."""
     shifts, excerpt = [], {}
     for axis in tree.groups:
@@ -181,7 +183,7 @@ def _hull(periodic: _Periodic) -> tuple[int, int]:
 
 def _is_apart(periodic: _Periodic) -> bool:
     """True if no element belongs to two groups: along one axis after the other, the shortest distance first."""
-    if collide([Use((periodic.element,), periodic.group)]):
+    if collide([ElementUses((periodic.element,), periodic.group)]):
         return False
     elements = np.unique(periodic.element)
     shifts = sorted((abs(shift), count) for shift, count in periodic.shifts if count > 1)

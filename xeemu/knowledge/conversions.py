@@ -75,7 +75,7 @@ class _Check:
         return any(given)
 
     def _store(self, facts: Facts, op: Op, given: list[bool]) -> None:
-        access: primitives.Access = op.attributes["access"]
+        access: primitives.AccessAttributes = op.attributes["access"]
         dtype = op.operands[0].dtype
         # The mask is bool and stands before what a masked-out load gives, or at the end.
         first = 1 + access.rank

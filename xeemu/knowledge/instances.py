@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from xeemu.knowledge import budget, periodicity, symbolic_addresses
-from xeemu.knowledge.access_tree import AccessTree, Operation
+from xeemu.knowledge.access_tree import AccessTree, MemoryOperation
 from xeemu.knowledge.expressions import Axis, Expression, Grid, TooLarge
 from xeemu.knowledge.growth import STILL, Growth
 from xeemu.knowledge.periodicity import Box, Progressions
@@ -64,12 +64,12 @@ class Instances:
     counts: tuple[np.ndarray, ...]
 
 
-def is_known(operation: Operation) -> bool:
+def is_known(operation: MemoryOperation) -> bool:
     """True if an access's addresses follow from group ids and loop counters."""
     return operation.linear_index.known
 
 
-def is_exact(operation: Operation, tree: AccessTree) -> bool:
+def is_exact(operation: MemoryOperation, tree: AccessTree) -> bool:
     """True if it is known in what executions which work-items access which elements."""
     known = is_known(operation) and symbolic_addresses.lane_mask(operation, tree).known
     return known and operation.node.certain and all(c.known for c in operation.node.conditions)
@@ -79,7 +79,7 @@ def is_exact(operation: Operation, tree: AccessTree) -> bool:
 
 
 def excerpts(
-    operations: Sequence[Operation],
+    operations: Sequence[MemoryOperation],
     tree: AccessTree,
     paced: Callable[[Axis], bool] = lambda loop: False,
     fixed: bool = False,
@@ -125,7 +125,7 @@ class Progress:
     still: Sequence[Mapping[Axis, Growth]]
 
 
-def progress(operation: Operation, tree: AccessTree) -> list[Progress]:
+def progress(operation: MemoryOperation, tree: AccessTree) -> list[Progress]:
     """How a known access moves in each part of its executions.
 
     Raises:
@@ -139,7 +139,7 @@ def progress(operation: Operation, tree: AccessTree) -> list[Progress]:
     return periodicity.divided(operation.node.boxes, examine)
 
 
-def _deciding(operation: Operation, tree: AccessTree) -> list[Expression]:
+def _deciding(operation: MemoryOperation, tree: AccessTree) -> list[Expression]:
     """What decides on the elements of an access and is known: of the mask what it may leave, and the conditions."""
     conditions = [c for c in operation.node.conditions if c.known]
     return [symbolic_addresses.possible(operation, tree), *conditions]
@@ -191,7 +191,7 @@ def _few(count: int) -> int:
 
 
 def of_operation(
-    operation: Operation, tree: AccessTree, excerpt: Excerpt, clocks: Sequence[Clock], everyone: bool
+    operation: MemoryOperation, tree: AccessTree, excerpt: Excerpt, clocks: Sequence[Clock], everyone: bool
 ) -> Instances:
     """What a known access does in an excerpt; with too little known of its executions, all that it could do.
 
@@ -211,7 +211,7 @@ def of_operation(
 
 
 def _in_box(
-    operation: Operation,
+    operation: MemoryOperation,
     box: Box,
     excerpt: Excerpt,
     known: Sequence[Expression],
@@ -239,7 +239,7 @@ def _in_box(
     return Instances(group[taken], item[taken], element[taken], tuple(c[taken] for c in counts))
 
 
-def _items(operation: Operation, tree: AccessTree, everyone: bool) -> np.ndarray:
+def _items(operation: MemoryOperation, tree: AccessTree, everyone: bool) -> np.ndarray:
     """`[n]` work-item of each position of an access; for one element of a whole group all, or the first and last."""
     items = tree.geometry.items
     if not operation.access.shape:

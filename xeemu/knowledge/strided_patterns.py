@@ -180,7 +180,7 @@ def joined(axes: Iterable[StridedAxis]) -> list[StridedAxis]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Cut:
+class ConstantSlice:
     """Some elements of an array, which it has at constant places, as a slice of it.
 
     Attributes:
@@ -194,7 +194,7 @@ class Cut:
     strided: StridedPattern
 
 
-def cut(shape: Sequence[int], chosen: np.ndarray) -> Cut | None:
+def cut(shape: Sequence[int], chosen: np.ndarray) -> ConstantSlice | None:
     """Elements of an array of a shape, by their flat positions, as a slice of it or of what is laid flat; or None."""
     if not len(chosen):
         return None
@@ -204,10 +204,10 @@ def cut(shape: Sequence[int], chosen: np.ndarray) -> Cut | None:
     if strided is None or not strided.injective:
         return None
     first = int(chosen[0]) + strided.least
-    return Cut((math.prod(shape),), (slice(first, first + strided.span),), strided)
+    return ConstantSlice((math.prod(shape),), (slice(first, first + strided.span),), strided)
 
 
-def _in_box(shape: Sequence[int], chosen: np.ndarray) -> Cut | None:
+def _in_box(shape: Sequence[int], chosen: np.ndarray) -> ConstantSlice | None:
     """The box of an array of a shape that holds elements, by their flat positions, and no others; or None."""
     places = np.stack(np.unravel_index(chosen, tuple(shape)), axis=1) if len(shape) else chosen[:, None]
     components = of_places(places)
@@ -216,4 +216,4 @@ def _in_box(shape: Sequence[int], chosen: np.ndarray) -> Cut | None:
         return None
     first = [int(place) + component.least for place, component in zip(places[0], components, strict=True)]
     box = tuple(slice(n, n + component.span) for n, component in zip(first, components, strict=True))
-    return Cut(tuple(shape), box, strided)
+    return ConstantSlice(tuple(shape), box, strided)

@@ -11,10 +11,10 @@ import numpy as np
 from jax import lax
 
 from xeemu.knowledge import strided_patterns
-from xeemu.knowledge.strided_patterns import Cut, StridedPattern
+from xeemu.knowledge.strided_patterns import ConstantSlice, StridedPattern
 
 
-def sliced(array: jax.Array, cut: Cut, lead: int, shape: Sequence[int]) -> jax.Array:
+def sliced(array: jax.Array, cut: ConstantSlice, lead: int, shape: Sequence[int]) -> jax.Array:
     """Elements that are a slice of an array, or of it laid flat.
 
     Args:

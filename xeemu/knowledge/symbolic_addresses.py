@@ -6,43 +6,43 @@ from collections.abc import Sequence
 import numpy as np
 
 from xeemu.knowledge import expressions, presence
-from xeemu.knowledge.access_tree import AccessTree, Operation
+from xeemu.knowledge.access_tree import AccessTree, MemoryOperation
 from xeemu.knowledge.expressions import Expression, Grid
 
 
-def lane_mask(operation: Operation, tree: AccessTree) -> Expression:
+def lane_mask(operation: MemoryOperation, tree: AccessTree) -> Expression:
     """Which elements take part: those that the mask leaves, within bounds, of work-items that exist."""
     mask = operation.mask or expressions.TRUE
     return expressions.both(expressions.both(mask, _bounds(operation)), _present(operation, tree))
 
 
-def _bounds(operation: Operation) -> Expression:
+def _bounds(operation: MemoryOperation) -> Expression:
     """Which elements lie within the memory's bounds; what intervals tell need not be known."""
-    if 0 in operation.place.memory.shape:
+    if 0 in operation.access_site.memory.shape:
         return expressions.constant(False)
     inside = expressions.TRUE
-    for component, size in zip(operation.index, operation.place.memory.shape, strict=True):
+    for component, size in zip(operation.index, operation.access_site.memory.shape, strict=True):
         inside = expressions.both(inside, expressions.inside(component, size))
     return inside
 
 
-def possible(operation: Operation, tree: AccessTree) -> Expression:
+def possible(operation: MemoryOperation, tree: AccessTree) -> Expression:
     """The same, as if a mask that depends on data left all in."""
     return expressions.both(_active(operation, tree), _bounds(operation))
 
 
-def outside(operation: Operation, tree: AccessTree) -> Expression:
+def outside(operation: MemoryOperation, tree: AccessTree) -> Expression:
     """Which elements lie outside the memory's bounds, as if a mask that depends on data left all in."""
     return expressions.both(_active(operation, tree), expressions.truth("not", _bounds(operation)))
 
 
-def _active(operation: Operation, tree: AccessTree) -> Expression:
+def _active(operation: MemoryOperation, tree: AccessTree) -> Expression:
     """Which elements are of work-items that exist, and left in by the mask if it does not depend on data."""
     mask = operation.mask if operation.mask is not None and operation.mask.known else expressions.TRUE
     return expressions.both(mask, _present(operation, tree))
 
 
-def _present(operation: Operation, tree: AccessTree) -> Expression:
+def _present(operation: MemoryOperation, tree: AccessTree) -> Expression:
     """Which work-items lie inside the global range."""
     geometry, shape = tree.geometry, operation.access.shape
     if not shape:
@@ -50,7 +50,7 @@ def _present(operation: Operation, tree: AccessTree) -> Expression:
     return presence.of_groups(geometry, tree.groups, len(shape) - len(geometry.local_range))
 
 
-def chosen(operation: Operation) -> np.ndarray:
+def chosen(operation: MemoryOperation) -> np.ndarray:
     """`[n]` flat positions of the elements that a constant mask leaves."""
     shape, mask = operation.access.shape, operation.mask
     if mask is None or not mask.constant:
@@ -71,7 +71,7 @@ def flat(grid: Grid, e: Expression, shape: tuple[int, ...], positions: np.ndarra
     return whole if whole.shape[1] == len(positions) else whole[:, positions]
 
 
-def elements(operation: Operation, grid: Grid, index: Expression, mask: Expression) -> np.ndarray:
+def elements(operation: MemoryOperation, grid: Grid, index: Expression, mask: Expression) -> np.ndarray:
     """`[k]` elements that an access touches at the points of a grid, all executions together.
 
     Args:
@@ -87,7 +87,7 @@ def elements(operation: Operation, grid: Grid, index: Expression, mask: Expressi
     return places[taken]
 
 
-def taken_at(operation: Operation, grid: Grid, mask: Expression, conditions: Sequence[Expression]) -> np.ndarray:
+def taken_at(operation: MemoryOperation, grid: Grid, mask: Expression, conditions: Sequence[Expression]) -> np.ndarray:
     """`[points, n or 1]` which of the elements that its mask may leave an access takes at the points of a grid."""
     taken = flat(grid, mask, operation.access.shape, chosen(operation))
     for condition in conditions:

@@ -9,7 +9,7 @@ import numpy as np
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Value
 from xeemu.knowledge import budget, expressions, induction, periodicity, symbolic
-from xeemu.knowledge.access_tree import AccessSite, AccessTree, Key, Meeting, Node, NodeKind, Operation
+from xeemu.knowledge.access_tree import AccessSite, AccessTree, Key, MemoryOperation, Node, NodeKind, SyncPoint
 from xeemu.knowledge.analysis import Facts
 from xeemu.knowledge.expressions import Axis, Expression, TooLarge
 from xeemu.knowledge.periodicity import Box
@@ -96,7 +96,7 @@ class _Execution:
             case control.While() as loop:
                 return self._while(_Loop.of(node, number, operands), loop)
         if id(op) in self._reductions:
-            node.steps.append(Meeting(op, (node.facts, number), node, collectives.GROUP, self._shared, None))
+            node.steps.append(SyncPoint(op, (node.facts, number), node, collectives.GROUP, self._shared, None))
         return [symbolic.operation(node.facts, op, v, operands) for v in op.results]
 
     def _inside(self, node: Node, number: int, kind: NodeKind, region: int = 0, **changes: Any) -> Node:
@@ -128,10 +128,10 @@ class _Execution:
             node.steps.append(_access(op, key, node, memories[0], values))
         elif op.name == ops.COLLECTIVE:
             mask = values[-1] if p["collective"].masked else None
-            node.steps.append(Meeting(op, key, node, p["collective"].level, self._shared, mask))
+            node.steps.append(SyncPoint(op, key, node, p["collective"].level, self._shared, mask))
         elif op.name in ops.ORDERING:
             mask = values[0] if p.get("masked") else None
-            node.steps.append(Meeting(op, key, node, p.get("level"), tuple(memories), mask))
+            node.steps.append(SyncPoint(op, key, node, p.get("level"), tuple(memories), mask))
         else:
             raise ops.unhandled(op, "the access tree")
         renewed = memories if op.name in ops.ORDERING or ops.changes(op) else []
@@ -331,12 +331,12 @@ def _narrowed(node: Node, boxes: Sequence[Box], condition: Expression) -> dict[s
     return {"boxes": [box for box, holds in parts if holds is not False], "conditions": conditions}
 
 
-def _access(op: Op, key: Key, node: Node, memory: Allocation, operands: Sequence[Expression]) -> Operation:
-    what: primitives.Access = op.attributes["access"]
+def _access(op: Op, key: Key, node: Node, memory: Allocation, operands: Sequence[Expression]) -> MemoryOperation:
+    what: primitives.AccessAttributes = op.attributes["access"]
     index, rest = tuple(operands[: what.rank]), list(operands[what.rank :])
     mask = None
     if what.masked:
         # The mask of a load comes before the value for the others, that of an update last.
         mask = rest.pop(0) if not ops.changes(op) else rest.pop()
     place = AccessSite(source.of_op(op), ops.access_kind(op), memory)
-    return Operation(op, key, node, place, index, mask, tuple(rest))
+    return MemoryOperation(op, key, node, place, index, mask, tuple(rest))

@@ -75,7 +75,7 @@ class Bindings:
         search = _Search()
         for root in self._roots:
             search.follow(root, (), None)
-        return Bound(search.values), search.condition.function()
+        return BoundValues(search.values), search.condition.function()
 
 
 def of_static(values: Iterable[Any]) -> Hashable:
@@ -84,7 +84,7 @@ def of_static(values: Iterable[Any]) -> Hashable:
     return Bindings(*functions).now() if functions else None
 
 
-class Bound:
+class BoundValues:
     """Values by which bindings are told apart, of which the hash is known."""
 
     __slots__ = ("_hash", "_values")
@@ -97,7 +97,7 @@ class Bound:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Bound) and self._values == other._values)
+        return self is other or (isinstance(other, BoundValues) and self._values == other._values)
 
 
 class _Same:

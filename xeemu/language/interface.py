@@ -37,7 +37,7 @@ class Extent(NamedTuple):
     space: str
 
 
-class Bound(NamedTuple):
+class BoundCall(NamedTuple):
     """A call of a kernel in the form that is traced.
 
     Attributes:
@@ -54,7 +54,7 @@ class Bound(NamedTuple):
     arrays: Sequence[Any]
     static: Mapping[str, Any]
     results: Callable[[Any], Any]
-    again: Callable[[Retrace], "Bound"]
+    again: Callable[[Retrace], "BoundCall"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ class Interface:
     shapes: Mapping[str, tuple[int, ...]] = dataclasses.field(default_factory=dict)
     checking: "Callable[[Kernel], Kernel] | None" = None
     extents: Mapping[str, Extent] = dataclasses.field(default_factory=dict)
-    bind: "Callable[[Kernel, NDRange, Sequence[Any], Mapping[str, Any]], Bound] | None" = None
+    bind: "Callable[[Kernel, NDRange, Sequence[Any], Mapping[str, Any]], BoundCall] | None" = None
     every: tuple[str, ...] = ()
     combined: tuple[str, ...] = ()
     may_alias: tuple[str, ...] = ()

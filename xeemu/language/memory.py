@@ -10,7 +10,7 @@ from jax import lax
 
 from xeemu.language import assignments, divergence, operands, orders, primitives, source, spelling
 from xeemu.language.orders import LOAD_ORDERS, SCOPES, STORE_ORDERS, Ordering
-from xeemu.language.primitives import Access
+from xeemu.language.primitives import AccessAttributes
 
 _ATOMIC_TYPES = tuple(map(np.dtype, ("int32", "uint32", "int64", "uint64", "float32", "float64")))
 _INTEGER_ONLY = frozenset({"and", "or", "xor"})
@@ -31,7 +31,7 @@ def poison(dtype: Any) -> Any:
 
 
 @dataclasses.dataclass(frozen=True)
-class Description:
+class MemoryType:
     """What a memory is, apart from its contents and version.
 
     The name takes no part in comparisons, so that JAX accepts a loop or branch that swaps two memories of one shape:
@@ -58,15 +58,15 @@ class Memory:
       name: the argument or variable that holds it in the kernel.
     """
 
-    def __init__(self, version: jax.Array, description: Description):
+    def __init__(self, version: jax.Array, description: MemoryType):
         self._version = version
         self._description = description
 
-    def tree_flatten(self) -> tuple[tuple[jax.Array], Description]:
+    def tree_flatten(self) -> tuple[tuple[jax.Array], MemoryType]:
         return (self._version,), self._description
 
     @classmethod
-    def tree_unflatten(cls, description: Description, children: tuple[jax.Array]) -> "Memory":
+    def tree_unflatten(cls, description: MemoryType, children: tuple[jax.Array]) -> "Memory":
         return cls(children[0], description)
 
     @property
@@ -124,7 +124,7 @@ class Memory:
     def _load(
         self, index: Any, where: Any = None, other: Any = 0, ordering: Ordering | None = None, **how: Any
     ) -> jax.Array:
-        """`load`, of an `Access` with such fields."""
+        """`load`, of `AccessAttributes` with such fields."""
         given = operands.mask(where, self.name)
         mask = divergence.where(given)
         extra = [] if mask is None else [("where=", mask), ("other=", operands.value(other, self.dtype, self.name))]
@@ -136,7 +136,7 @@ class Memory:
         alone = not any(a.ndim for a in arrays[: access.rank]) and (given is None or not given.ndim)
         return divergence.uniform("pick", loaded, mask) if alone else loaded
 
-    def _loaded(self, arrays: list[jax.Array], access: Access, ordering: Ordering | None) -> jax.Array:
+    def _loaded(self, arrays: list[jax.Array], access: AccessAttributes, ordering: Ordering | None) -> jax.Array:
         if not any(a.ndim for a in arrays) and self.space != "private":
             access = dataclasses.replace(access, shape=())
         if _is_empty(access):
@@ -167,7 +167,7 @@ class Memory:
 
     def _access(
         self, index: Any, extra: list[tuple[str, jax.Array]], ordering: Ordering | None
-    ) -> tuple[list[jax.Array], Access]:
+    ) -> tuple[list[jax.Array], AccessAttributes]:
         """The operands in the primitives' order, aligned, and the static part of the access."""
         components = index if isinstance(index, tuple) else (index,)
         if len(components) != self.ndim:
@@ -179,7 +179,7 @@ class Memory:
         local_range = self._description.local_range
         arrays, private = operands.align([*indices, *extra], local_range, self.name)
         masked = any(what == "where=" for what, _ in extra)
-        return arrays, Access(local_range + private, len(components), masked, ordering)
+        return arrays, AccessAttributes(local_range + private, len(components), masked, ordering)
 
     def _next(self, version: jax.Array) -> "Memory":
         return Memory(version, self._description)
@@ -377,7 +377,7 @@ class AtomicTo:
             )
 
 
-def _is_empty(access: Access) -> bool:
+def _is_empty(access: AccessAttributes) -> bool:
     """True if a private axis has no elements; the program is spared an access that does nothing."""
     return 0 in access.shape
 

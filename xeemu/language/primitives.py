@@ -31,7 +31,7 @@ from xeemu.language.orders import Ordering
 
 
 @dataclasses.dataclass(frozen=True)
-class Access:
+class AccessAttributes:
     """The static part of a memory operation.
 
     Attributes:
@@ -109,7 +109,7 @@ uniform_p = _primitive("uniform", lambda x, *_, kind: [_array((), x.dtype)])
 region_p = _primitive("region", lambda mask: [])
 
 
-def _atomic_results(memory: jax.core.ShapedArray, *_: Any, op: str, fetch: bool, access: Access) -> list[Any]:
+def _atomic_results(memory: jax.core.ShapedArray, *_: Any, op: str, fetch: bool, access: AccessAttributes) -> list[Any]:
     old = [_array(access.shape, memory.dtype)] if fetch else []
     return old + ([] if op == "load" else [_same(memory)])
 

@@ -30,7 +30,7 @@ from xeemu.language.geometry import Geometry
 from xeemu.language.interface import Retrace
 from xeemu.language.kernel import Kernel
 from xeemu.language.linearity import Allocation
-from xeemu.language.memory import Description, Memory
+from xeemu.language.memory import Memory, MemoryType
 from xeemu.language.workgroup import NeedsWideTypes, WorkGroup
 
 # Python asked for the value of a traced array: `if x:`, `range(x)`, `np.asarray(x)`.
@@ -260,7 +260,7 @@ def _widened(argument: jax.ShapeDtypeStruct, wide: bool) -> jax.ShapeDtypeStruct
 
 
 def _parameter(value: jax.Array, name: str, geometry: Geometry) -> Any:
-    return Memory(value, Description("global", geometry.local_range, name)) if value.ndim else value
+    return Memory(value, MemoryType("global", geometry.local_range, name)) if value.ndim else value
 
 
 def _of_pair(result: Any) -> str:

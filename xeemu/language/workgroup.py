@@ -13,7 +13,7 @@ from xeemu.language import choices, divergence, loops, operands, orders, primiti
 from xeemu.language.collectives import GROUP, OPERATIONS, Collective
 from xeemu.language.dialect import PYTHON, Dialect
 from xeemu.language.geometry import Geometry
-from xeemu.language.memory import Description, Memory
+from xeemu.language.memory import Memory, MemoryType
 from xeemu.language.subgroup import SubGroup
 
 
@@ -229,7 +229,7 @@ class WorkGroup:
         if element.itemsize == 8 and not jax.config.read("jax_enable_x64"):
             raise NeedsWideTypes
         version = primitives.allocate_p.bind(space=space, shape=sizes, dtype=element, name=name)[0]
-        return Memory(version, Description(space, self._geometry.local_range, name))
+        return Memory(version, MemoryType(space, self._geometry.local_range, name))
 
     def _needs_groups(self, what: str) -> None:
         if self._geometry.plain:

@@ -74,7 +74,7 @@ def checked_iterations(max_iterations: Any, optional: bool = True) -> Any:
     return int(max_iterations)
 
 
-class Description(NamedTuple):
+class ArgumentType(NamedTuple):
     """Shape and type of an argument, hashable; a tuple, for each launch makes one of each argument."""
 
     shape: tuple[int, ...]
@@ -82,7 +82,7 @@ class Description(NamedTuple):
     weak: bool
 
     @classmethod
-    def of(cls, x: Any) -> "Description":
+    def of(cls, x: Any) -> "ArgumentType":
         """The description of an array, a scalar or a `jax.ShapeDtypeStruct`."""
         if isinstance(x, bool | int | float) and not isinstance(x, np.generic):
             return cls((), np.dtype({bool: np.bool_, int: np.int32, float: np.float32}[type(x)]), True)
@@ -205,7 +205,7 @@ def outside_jit(what: str, given: Sequence[Any]) -> None:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Given:
+class CheckedArguments:
     """What a call is given, checked.
 
     Attributes:
@@ -221,7 +221,7 @@ class Given:
     are_as_given: bool = True
 
     @classmethod
-    def of(cls, kernel: Kernel, arguments: Sequence[Any]) -> "Given":
+    def of(cls, kernel: Kernel, arguments: Sequence[Any]) -> "CheckedArguments":
         """The arguments of a call, arrays and scalars, pytrees of them, and shapes.
 
         Raises:
@@ -234,13 +234,13 @@ class Given:
         return cls(taken, plain, names, all(map(operator.is_, plain, checked)))
 
     @classmethod
-    def of_shapes(cls, kernel: Kernel, arguments: Sequence[Any]) -> "Given":
+    def of_shapes(cls, kernel: Kernel, arguments: Sequence[Any]) -> "CheckedArguments":
         """The arguments for somebody to whom shapes and scalars tell all: shapes are left as they are."""
         taken, leaves = kernel.with_leaves(arguments)
         return cls(taken, checked_arguments(taken, leaves, SHAPED), ())
 
     @classmethod
-    def outside_jit(cls, what: str, kernel: Kernel, arguments: Sequence[Any]) -> "Given":
+    def outside_jit(cls, what: str, kernel: Kernel, arguments: Sequence[Any]) -> "CheckedArguments":
         """The arguments of a function whose results are plain values, so that all of them have to be known."""
         given = cls.of(kernel, arguments)
         outside_jit(what, given.arguments)

@@ -10,8 +10,8 @@ import numpy as np
 from jax import lax
 
 from xeemu.emission import fusion_barriers
-from xeemu.emission.buffers import Origin
-from xeemu.launching.chunking import Cut
+from xeemu.emission.buffers import PartOrigin
+from xeemu.launching.chunking import ChunkedLaunch
 
 Carry = tuple[list[jax.Array], Any]
 """The memories that a launch writes, and an observer's state."""
@@ -31,7 +31,7 @@ class Share:
 
     number: jax.Array
     bounds: tuple[int, ...]
-    origins: Mapping[int, Origin] = dataclasses.field(default_factory=dict)
+    origins: Mapping[int, PartOrigin] = dataclasses.field(default_factory=dict)
     single: bool = False
 
 
@@ -53,7 +53,7 @@ class ChunkLoop:
       stored: gives the memories in the shapes in which full chunks store to them.
     """
 
-    cut: Cut
+    cut: ChunkedLaunch
     id_type: np.dtype
     step: Step
     stored: Callable[[list[jax.Array]], list[jax.Array]]

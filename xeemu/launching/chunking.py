@@ -35,7 +35,7 @@ class Inner:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Cut:
+class ChunkedLaunch:
     """A launch cut in chunks.
 
     Attributes:
@@ -102,7 +102,7 @@ class Cut:
         """True if groups and iterations are emulated one by one."""
         return self.chunk == 1 and self.iterations == 1
 
-    def smaller(self, part: float, group_range: Sequence[int]) -> "Cut":
+    def smaller(self, part: float, group_range: Sequence[int]) -> "ChunkedLaunch":
         """A cut with about such a part of the working set, of a launch of so many groups along each dimension."""
         most = self.chunk * part
         iterations = self.iterations if most >= 1 else max(1, int(self.iterations * most))
@@ -113,7 +113,7 @@ class Cut:
             self, chunk=_block(group_range, max(1, int(most))), iterations=iterations, inner=None
         )
 
-    def finer(self, part: float, group_range: Sequence[int]) -> "Cut":
+    def finer(self, part: float, group_range: Sequence[int]) -> "ChunkedLaunch":
         """The same with chunks of about such a part of the groups, whole rows of them, but for those at the ends."""
         row = math.prod(group_range[1:])
         rows, most = self.regular // row, max(1, int(self.chunk * part) // row)
@@ -121,30 +121,30 @@ class Cut:
         return dataclasses.replace(self, chunk=size * row)
 
 
-def of_launch(analysed: Analysed, options: Options) -> Cut:
+def of_launch(analysed: Analysed, options: Options) -> ChunkedLaunch:
     """How a launch is cut of which nobody watches the accesses."""
     return _parted(analysed, options, evenly(analysed, options, options.target.blocks.updates))
 
 
-def evenly(analysed: Analysed, options: Options, iterations: int) -> Cut:
+def evenly(analysed: Analysed, options: Options, iterations: int) -> ChunkedLaunch:
     """Chunks of as many groups, and blocks of as many iterations, as the working set allows."""
     program, facts = analysed.task.program, analysed.task.facts
     per_group = working_set.group_bytes(facts, iterations)
     chunk = _chunk(program, options, per_group)
     if iterations == 1 or per_group == working_set.group_bytes(facts, 1):
-        return Cut(program.geometry.groups, chunk)
+        return ChunkedLaunch(program.geometry.groups, chunk)
     if options.target.fewest_groups * per_group > options.chunk_bytes:
         return evenly(analysed, options, max(iterations // 2, 1))
-    return Cut(program.geometry.groups, chunk, iterations)
+    return ChunkedLaunch(program.geometry.groups, chunk, iterations)
 
 
-def without_memories(analysed: Analysed, options: Options) -> Cut:
+def without_memories(analysed: Analysed, options: Options) -> ChunkedLaunch:
     """Chunks of as many groups as the working set allows where local and private memories take nothing of it."""
     program, facts = analysed.task.program, analysed.task.facts
-    return Cut(program.geometry.groups, _chunk(program, options, working_set.live_bytes(facts, 1)))
+    return ChunkedLaunch(program.geometry.groups, _chunk(program, options, working_set.live_bytes(facts, 1)))
 
 
-def _parted(analysed: Analysed, options: Options, cut: Cut) -> Cut:
+def _parted(analysed: Analysed, options: Options, cut: ChunkedLaunch) -> ChunkedLaunch:
     """A cut with the groups at one or both ends for themselves, if more is known of all others then.
 
     There work-items are often more than elements, and have no neighbours. The program is emitted twice then. A launch
@@ -183,7 +183,7 @@ def _parted(analysed: Analysed, options: Options, cut: Cut) -> Cut:
     return dataclasses.replace(cut, chunk=chunk, inner=Inner(analysed.part(range(rows - 1)), 0, (rows - 1) * row))
 
 
-def _shared(program: Program, cut: Cut, row: int, shards: int) -> int:
+def _shared(program: Program, cut: ChunkedLaunch, row: int, shards: int) -> int:
     """How many groups, whole rows of them, make chunks of which devices have equally many, and of each one is little.
 
     The devices at the ends of the mesh have a chunk each that is emulated for itself. None would do: 0.

@@ -16,7 +16,7 @@ from xeemu.launching.arguments import device_of
 from xeemu.launching.memoised import Memoised
 from xeemu.launching.options import MOST_KEPT
 from xeemu.launching.preparation import Prepared, Watch
-from xeemu.launching.recompiling import Budget, Recompiled
+from xeemu.launching.recompiling import CompileBudget, Recompiled
 from xeemu.launching.threads import Threaded
 from xeemu.planning import straight_programs
 
@@ -157,7 +157,7 @@ def seldom(prepared: Prepared) -> Callable[[Sequence[Any]], list[np.ndarray]]:
 
     It is compiled with little effort first, and the first call is mostly the compiler's.
     """
-    budget, is_less = Budget(), prepared.once.compiler_options != prepared.compiler_options
+    budget, is_less = CompileBudget(), prepared.once.compiler_options != prepared.compiler_options
     calls = itertools.count()
 
     def run(given: Sequence[Any]) -> list[np.ndarray]:

@@ -29,8 +29,8 @@ from xeemu.launching import (
 from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
     SHAPED,
-    Description,
-    Given,
+    ArgumentType,
+    CheckedArguments,
     checked_arguments,
     checked_device,
     own_range,
@@ -133,7 +133,7 @@ class _Call:
 
     def __init__(self, kernel: Kernel, nd_range: NDRange, asked: Request):
         self._kernel, self._nd_range, self._asked = kernel, nd_range, asked
-        self._ready: Ready[Executable | Prepared] = Ready(kernel, asked.device, Given.of, self._prepared)
+        self._ready: Ready[Executable | Prepared] = Ready(kernel, asked.device, CheckedArguments.of, self._prepared)
 
     def __call__(self, *arguments: Any, **static: Any) -> Any:
         # What is only traced, perhaps twice or for a branch that is not taken, must not take its arguments' memory.
@@ -145,7 +145,7 @@ class _Call:
             _check_donated(ready.prepared.program, given)
         return _run(ready, given)
 
-    def _prepared(self, call: Given, bound: Bound, donating: bool) -> Executable | Prepared:
+    def _prepared(self, call: CheckedArguments, bound: Bound, donating: bool) -> Executable | Prepared:
         """What carries a call out, or the launch where no compiled function does."""
         asked, given, traced = self._asked, call.arguments, _is_traced(call.arguments)
         platform = asked.mesh.devices.flat[0].platform if asked.mesh else platform_of(given)
@@ -153,7 +153,7 @@ class _Call:
         options = Options(
             asked.memory_bytes, asked.deterministic, donating and not traced, platform, asked.mesh, max_iterations=most
         )
-        described = tuple(map(Description.of, given))
+        described = tuple(map(ArgumentType.of, given))
         prepared = prepare(call.kernel, self._nd_range, asked.device, described, bound, options)
         unwritten.check(prepared.program, call.shapes)
         kernel_warnings.of_launch(prepared.program)
@@ -252,7 +252,7 @@ def _trace_of(kernel: Kernel, nd_range: NDRange, device: Device, after: str | No
 
     def call(*arguments: Any, **static: Any) -> Program:
         taken, leaves = kernel.with_leaves(arguments)
-        given = tuple(map(Description.of, checked_arguments(taken, leaves, SHAPED)))
+        given = tuple(map(ArgumentType.of, checked_arguments(taken, leaves, SHAPED)))
         if after == _PLANS:
             options = Options(None, False, False, platform_of(arguments))
             return prepare(taken, nd_range, device, given, kernel.bind_static(static), options).with_plans

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from xeemu.emission.bits import bits, of_bits
 from xeemu.ir import ops
 from xeemu.knowledge import conflicts
-from xeemu.knowledge.access_tree import AccessTree, Operation
+from xeemu.knowledge.access_tree import AccessTree, MemoryOperation
 from xeemu.knowledge.budget import Budget
 
 Update = Literal["add", "min", "max", "and", "or", "xor"]
@@ -26,14 +26,14 @@ FOLDED: Mapping[str, Callable[[Any, Any], Any]] = {
 _CHOSEN: Mapping[str, Callable[[Any, Any], Any]] = {"min": jnp.minimum, "max": jnp.maximum}
 
 
-def update(operation: Operation) -> Update | None:
+def update(operation: MemoryOperation) -> Update | None:
     """What an operation does to a memory, if it does not matter in which order such operations do it; or None."""
     if operation.name not in ops.COMBINING:
         return None
     return "add" if operation.name == "sub" else operation.name  # type: ignore[return-value]
 
 
-def only_update(used: Sequence[Operation]) -> Update | None:
+def only_update(used: Sequence[MemoryOperation]) -> Update | None:
     """What all operations on a memory do to it, if that is the same and none of them tells what was there; or None."""
     if any(operation.fetches for operation in used):
         return None
@@ -41,7 +41,7 @@ def only_update(used: Sequence[Operation]) -> Update | None:
     return names.pop() if len(names) == 1 else None
 
 
-def keep_apart(used: Sequence[Operation], tree: AccessTree) -> bool:
+def keep_apart(used: Sequence[MemoryOperation], tree: AccessTree) -> bool:
     """True if no two work-groups access one element by these operations, unless both only read it."""
     pairs = itertools.combinations_with_replacement(used, 2)
     with Budget().portion():

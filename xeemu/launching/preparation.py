@@ -14,7 +14,7 @@ from jax import lax
 from xeemu.devices import aspects, grf, limits
 from xeemu.devices.device import Device
 from xeemu.emission import buffers, compiling, interpreter
-from xeemu.emission.buffers import Origin
+from xeemu.emission.buffers import PartOrigin
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.observer import Observer
 from xeemu.knowledge import conversions, dataflow, termination
@@ -27,9 +27,9 @@ from xeemu.language.linearity import Allocation
 from xeemu.language.ndrange import NDRange
 from xeemu.language.program import Program
 from xeemu.launching import capacity, chunking, cores, full_overwrite, iteration_limits, working_set
-from xeemu.launching.arguments import Description, platform_of
+from xeemu.launching.arguments import ArgumentType, platform_of
 from xeemu.launching.chunk_loops import Carry, ChunkLoop, Share
-from xeemu.launching.chunking import Cut
+from xeemu.launching.chunking import ChunkedLaunch
 from xeemu.launching.options import MOST_KEPT, Options
 from xeemu.launching.tasks import Analysed, Task
 from xeemu.planning import body_plans, effort, plan_notes, row_shapes, storage
@@ -54,11 +54,11 @@ class Prepared:
 
     analysed: Analysed
     options: Options
-    chosen: Cut | None = None
+    chosen: ChunkedLaunch | None = None
     launched: "Prepared | None" = None
 
     @functools.cached_property
-    def cut(self) -> Cut:
+    def cut(self) -> ChunkedLaunch:
         """Which work-groups are emulated together; found out when somebody asks, as only who runs it does."""
         if self.chosen is not None:
             return self.chosen
@@ -286,7 +286,7 @@ class Prepared:
 
 
 def _plan(
-    task: Task, chunk: EmittedChunk, given: Mapping[int, Any], origins: Mapping[int, Origin], observer: Observer
+    task: Task, chunk: EmittedChunk, given: Mapping[int, Any], origins: Mapping[int, PartOrigin], observer: Observer
 ) -> ProgramPlan:
     """How a chunk carries out its program on the contents of memories, flat arrays by their arguments' numbers."""
     storages = storage.of_arguments(task.program, given, buffers.units(origins))
@@ -299,14 +299,14 @@ def prepare_alone(
     """Prepares a launch of which somebody will see every access, and that is no part of a larger computation."""
     options = Options(None, False, False, platform_of(given))
     bound = kernel.bind_static(static)
-    return prepare(kernel, nd_range, device, tuple(map(Description.of, given)), bound, options).watched_alone
+    return prepare(kernel, nd_range, device, tuple(map(ArgumentType.of, given)), bound, options).watched_alone
 
 
 def prepare(
     kernel: Kernel,
     nd_range: NDRange,
     device: Device,
-    arguments: tuple["Description", ...],
+    arguments: tuple["ArgumentType", ...],
     static: tuple[tuple[str, Hashable], ...],
     options: Options,
 ) -> Prepared:
@@ -327,7 +327,7 @@ def _prepared(
     kernel: Kernel,
     nd_range: NDRange,
     device: Device,
-    arguments: tuple["Description", ...],
+    arguments: tuple["ArgumentType", ...],
     static: tuple[tuple[str, Hashable], ...],
     _told: Hashable,
     options: Options,
@@ -342,7 +342,7 @@ def traced_program(
     kernel: Kernel,
     nd_range: NDRange,
     device: Device,
-    arguments: tuple["Description", ...],
+    arguments: tuple["ArgumentType", ...],
     static: tuple[tuple[str, Hashable], ...],
 ) -> Program:
     """The program of a launch, after the checks of its sizes."""
@@ -357,7 +357,7 @@ def traced_program(
     return traced
 
 
-def _geometry(kernel: Kernel, nd_range: NDRange, device: Device, arguments: Sequence["Description"]) -> Geometry:
+def _geometry(kernel: Kernel, nd_range: NDRange, device: Device, arguments: Sequence["ArgumentType"]) -> Geometry:
     lanes = limits.sub_group_size(device, kernel.sub_group_size)
     largest = max((math.prod(a.shape) for a in arguments), default=0)
     return geometry.cut(nd_range, lanes, kernel.work_group_size, largest, device.max_work_group_size)

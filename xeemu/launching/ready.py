@@ -11,7 +11,7 @@ from xeemu.devices.device import Device
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.launching import unwritten
-from xeemu.launching.arguments import SHAPED, Given, is_concrete, platform_of
+from xeemu.launching.arguments import SHAPED, CheckedArguments, is_concrete, platform_of
 from xeemu.launching.preparation import Prepared, prepare_alone
 
 _T = TypeVar("_T")
@@ -41,8 +41,8 @@ class Ready(Generic[_T]):
         self,
         kernel: Kernel,
         device: Device,
-        check: Callable[[Kernel, Sequence[Any]], Given],
-        prepare: Callable[[Given, Bound, Any], _T],
+        check: Callable[[Kernel, Sequence[Any]], CheckedArguments],
+        prepare: Callable[[CheckedArguments, Bound, Any], _T],
         fills: bool = True,
     ):
         self._kernel, self._reached = kernel, kernel.reached
@@ -86,12 +86,12 @@ def watched(what: str | None, kernel: Kernel, nd_range: NDRange, device: Device)
       kernel, nd_range, device: the launch.
     """
 
-    def prepare(given: Given, bound: Bound, _how: Any) -> Prepared:
+    def prepare(given: CheckedArguments, bound: Bound, _how: Any) -> Prepared:
         prepared = prepare_alone(given.kernel, nd_range, device, given.arguments, dict(bound))
         unwritten.check(prepared.program, given.shapes)
         return prepared
 
-    check = Given.of_shapes if what is None else functools.partial(Given.outside_jit, what)
+    check = CheckedArguments.of_shapes if what is None else functools.partial(CheckedArguments.outside_jit, what)
     return Ready(kernel, device, check, prepare, fills=what is not None)
 
 

@@ -18,7 +18,7 @@ from xeemu.launching.capacity import Measured
 _T = TypeVar("_T")
 
 
-class Budget:
+class CompileBudget:
     """The compiler's time, of which runs of what it has compiled with little effort may take as much."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Recompiled:
         self._function, self._options = function, options
         self._short = short
         self._measured = self._compiled()
-        self._budget = Budget()
+        self._budget = CompileBudget()
 
     @property
     def function(self) -> Callable[..., Any]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from xeemu.knowledge import instances, periodicity
-from xeemu.knowledge.access_tree import AccessTree, Operation
+from xeemu.knowledge.access_tree import AccessTree, MemoryOperation
 from xeemu.knowledge.budget import Budget
 from xeemu.knowledge.expressions import Axis, Expression, TooLarge
 from xeemu.knowledge.periodicity import Progressions
@@ -35,7 +35,7 @@ class _Reach:
         return steady and self.first * own <= self.least and self.most < (self.first + self.count) * own
 
 
-def places_of_row(memory: Allocation, used: Sequence[Operation], tree: AccessTree) -> int | None:
+def places_of_row(memory: Allocation, used: Sequence[MemoryOperation], tree: AccessTree) -> int | None:
     """How many places along a memory's first dimension each row of groups along theirs has for itself.
 
     Args:
@@ -60,7 +60,7 @@ def places_of_row(memory: Allocation, used: Sequence[Operation], tree: AccessTre
     return own if filled and all(reach.keeps_to(own) for reach in reaches) else None
 
 
-def _reaches(operation: Operation, tree: AccessTree) -> list[_Reach]:
+def _reaches(operation: MemoryOperation, tree: AccessTree) -> list[_Reach]:
     place, axis = operation.index[0], tree.groups[0]
 
     def examine(inside: Progressions) -> _Reach:

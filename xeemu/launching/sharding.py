@@ -19,9 +19,9 @@ from jax.sharding import PartitionSpec as P
 
 from xeemu.emission import compiling
 from xeemu.emission.bits import bits, of_bits
-from xeemu.emission.buffers import Origin
+from xeemu.emission.buffers import PartOrigin
 from xeemu.knowledge import symbolic_execution
-from xeemu.knowledge.access_tree import AccessTree, Node, Operation
+from xeemu.knowledge.access_tree import AccessTree, MemoryOperation, Node
 from xeemu.language import collectives
 from xeemu.language.linearity import Allocation
 from xeemu.language.source import kernel_error
@@ -66,16 +66,18 @@ def of_launch(prepared: Prepared) -> "Sharded":
     program, mesh = prepared.program, prepared.options.mesh
     assert mesh is not None
     tree = symbolic_execution.of_program(program, prepared.facts)
-    operations = [o for o in tree.root.operations() if o.node.boxes and o.place.memory.space == "global"]
+    operations = [o for o in tree.root.operations() if o.node.boxes and o.access_site.memory.space == "global"]
     merges = []
     for number in program.outputs:
         memory = prepared.returned[number]
-        used = [o for o in operations if o.place.memory is memory]
+        used = [o for o in operations if o.access_site.memory is memory]
         merges.append(_merge(memory, used, tree, prepared, mesh))
     return Sharded(prepared, mesh, tuple(merges))
 
 
-def _merge(memory: Allocation, used: Sequence[Operation], tree: AccessTree, prepared: Prepared, mesh: Mesh) -> Merge:
+def _merge(
+    memory: Allocation, used: Sequence[MemoryOperation], tree: AccessTree, prepared: Prepared, mesh: Mesh
+) -> Merge:
     updates = [o for o in used if o.changes]
     stores = [o for o in updates if o.name == "store"]
     if len(stores) == len(updates):
@@ -90,7 +92,7 @@ def _merge(memory: Allocation, used: Sequence[Operation], tree: AccessTree, prep
     return Merge(memory, combination)
 
 
-def _is_partial(store: Operation) -> bool:
+def _is_partial(store: MemoryOperation) -> bool:
     """True if some work-items or groups may take no part, of which it is not asked where they would store to."""
     node: Node | None = store.node
     while node is not None:
@@ -100,10 +102,10 @@ def _is_partial(store: Operation) -> bool:
     return store.mask is not None
 
 
-def _check_update(memory: Allocation, operation: Operation, update: Operation) -> None:
+def _check_update(memory: Allocation, operation: MemoryOperation, update: MemoryOperation) -> None:
     """Refuses what depends on the updates of other devices, or cannot be put together with them."""
-    name, site = operation.name, operation.place.site
-    other = "" if site == update.place.site else f"\n  at {update.place.site}"
+    name, site = operation.name, operation.access_site.site
+    other = "" if site == update.access_site.site else f"\n  at {update.access_site.site}"
     if operation.fetches:
         read = not operation.changes
         what = "is read" if read else f"is updated by {name}, which gives the old value,"
@@ -126,7 +128,7 @@ def _check_update(memory: Allocation, operation: Operation, update: Operation) -
 
 
 def _is_sliced(
-    memory: Allocation, stores: Sequence[Operation], tree: AccessTree, prepared: Prepared, mesh: Mesh
+    memory: Allocation, stores: Sequence[MemoryOperation], tree: AccessTree, prepared: Prepared, mesh: Mesh
 ) -> bool:
     """True if each device is known to store to its own part of a memory, of parts of one size."""
     rows, shards = tree.geometry.group_range[0], mesh.size
@@ -224,7 +226,7 @@ class Sharded:
         """What one device does."""
         number = lax.axis_index(self._axes)
         parts = list(arguments)
-        origins: dict[int, Origin] = {}
+        origins: dict[int, PartOrigin] = {}
         for k, merge in zip(self.prepared.program.outputs, self.merges, strict=True):
             if merge.own:
                 parts[k], origins[k] = self._part(arguments[k], number), self._origin(arguments[k], number)
@@ -265,10 +267,10 @@ class Sharded:
         size = array.shape[0] // self.mesh.size
         return lax.dynamic_slice_in_dim(array, number * size, size)
 
-    def _origin(self, array: jax.Array, number: jax.Array) -> Origin:
+    def _origin(self, array: jax.Array, number: jax.Array) -> PartOrigin:
         """Where a device's part begins."""
         dtype, size = np.int32 if array.size < 2**31 else np.int64, array.shape[0] // self.mesh.size
-        return Origin(number.astype(dtype) * dtype(size), size)
+        return PartOrigin(number.astype(dtype) * dtype(size), size)
 
     def _merged_stores(self, merge: Merge, before: jax.Array, after: jax.Array) -> tuple[jax.Array, jax.Array]:
         """What has changed on any device; the changes are added up as integers, so that no bit is lost."""

@@ -14,14 +14,14 @@ import numpy as np
 
 from xeemu.devices.target import Threads
 from xeemu.knowledge import symbolic_execution, work
-from xeemu.knowledge.access_tree import AccessTree, Operation
+from xeemu.knowledge.access_tree import AccessTree, MemoryOperation
 from xeemu.language.linearity import Allocation
 from xeemu.launching import cores, merging, row_ownership
 from xeemu.launching.preparation import Prepared
 
 
 @dataclasses.dataclass(frozen=True)
-class Parts:
+class ResultParts:
     """The parts of a result that pieces of a launch make.
 
     Attributes:
@@ -49,7 +49,7 @@ class Parts:
         return slice(start, end), slice(start - origin, end - origin)
 
 
-Combination = Parts | merging.Combination
+Combination = ResultParts | merging.Combination
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -132,14 +132,14 @@ def _assemblies(prepared: Prepared) -> _Assemblies | None:
     operations = list(tree.root.operations())
     for memory in program.written:
         if memory.space == "global":
-            assembly = _assembly(memory, [o for o in operations if o.place.memory is memory], tree)
+            assembly = _assembly(memory, [o for o in operations if o.access_site.memory is memory], tree)
             if assembly is None:
                 return None
             each[memory] = assembly
     return _Assemblies(each) if all(memory in each for memory in prepared.returned.values()) else None
 
 
-def _assembly(memory: Allocation, used: Sequence[Operation], tree: AccessTree) -> _Assembly | None:
+def _assembly(memory: Allocation, used: Sequence[MemoryOperation], tree: AccessTree) -> _Assembly | None:
     own = row_ownership.places_of_row(memory, used, tree)
     if own is not None:
         return own
@@ -195,7 +195,7 @@ def _combination(prepared: Prepared, number: int, assemblies: _Assemblies, rows:
     if not isinstance(assembly, int):
         return assembly
     spare = assembly if number in prepared.overwritten else 0
-    return Parts(tuple(min(assembly * k, memory.shape[0]) for k in rows), spare)
+    return ResultParts(tuple(min(assembly * k, memory.shape[0]) for k in rows), spare)
 
 
 def _row(prepared: Prepared) -> int:

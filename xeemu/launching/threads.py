@@ -17,11 +17,11 @@ import numpy as np
 from jax import lax
 
 from xeemu.emission import compiling
-from xeemu.emission.buffers import Origin
+from xeemu.emission.buffers import PartOrigin
 from xeemu.language.linearity import Allocation
 from xeemu.launching import capacity, merging
 from xeemu.launching.chunk_loops import Share
-from xeemu.launching.thread_partition import Parts, SharedLaunch
+from xeemu.launching.thread_partition import ResultParts, SharedLaunch
 
 # JAX takes an array of NumPy as it is if its memory is aligned so.
 _ALIGNMENT_BYTES = 64
@@ -39,8 +39,12 @@ class Threaded:
         self.shared = shared
         self._programs: dict[Any, jax.stages.Compiled] = {}
         combinations = dict(zip(shared.prepared.program.outputs, shared.combinations, strict=True))
-        self._parts = {k: combination for k, combination in combinations.items() if isinstance(combination, Parts)}
-        self._merged = {k: combination for k, combination in combinations.items() if not isinstance(combination, Parts)}
+        self._parts = {
+            k: combination for k, combination in combinations.items() if isinstance(combination, ResultParts)
+        }
+        self._merged = {
+            k: combination for k, combination in combinations.items() if not isinstance(combination, ResultParts)
+        }
         self._overwritten = self._parts.keys() & shared.prepared.overwritten
         # Of what a thread goes on with from piece to piece.
         self._donated = self._overwritten | (self._merged.keys() if self._parts else frozenset())
@@ -160,10 +164,10 @@ class Threaded:
 
     def _piece(self, piece: jax.Array, *arguments: jax.Array) -> list[jax.Array]:
         """What a piece makes of the arguments: its part of a result, or a copy of it."""
-        own, origins = list(arguments), dict[int, Origin]()
+        own, origins = list(arguments), dict[int, PartOrigin]()
         for k, parts in self._parts.items():
             rows = np.asarray(parts.origins, np.int64 if self._memory(k).elements >= _INT32_LIMIT else np.int32)
-            origins[k] = Origin(jnp.asarray(rows)[piece], int(np.gcd.reduce(rows)))
+            origins[k] = PartOrigin(jnp.asarray(rows)[piece], int(np.gcd.reduce(rows)))
             if k not in self._overwritten:
                 own[k] = lax.dynamic_slice_in_dim(arguments[k], origins[k].row, parts.size)
         share = Share(piece, self.shared.bounds, origins, single=compiling.takes_single())

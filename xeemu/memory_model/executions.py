@@ -30,7 +30,7 @@ _CHUNK = 2**12
 
 
 @dataclasses.dataclass(frozen=True)
-class Program:
+class LitmusProgram:
     """What is executed.
 
     Attributes:
@@ -74,7 +74,7 @@ class Path:
       structure: their relations.
     """
 
-    program: Program
+    program: LitmusProgram
     events: tuple[Event, ...]
     conditions: Mapping[tuple[tuple[str, int], ...], bool]
     structure: EventStructure
@@ -101,7 +101,7 @@ class Batch:
     last: np.ndarray
 
 
-def enumerate_all(program: Program) -> Iterator[Batch]:
+def enumerate_all(program: LitmusProgram) -> Iterator[Batch]:
     """Every consistent execution of a program, in batches.
 
     Raises:
@@ -124,7 +124,7 @@ def enumerate_all(program: Program) -> Iterator[Batch]:
 # --- Paths ---
 
 
-def paths(program: Program) -> Iterator[Path]:
+def paths(program: LitmusProgram) -> Iterator[Path]:
     """Every way through the program."""
     statements = [s for item in program.work_items for s in item]
     guards = tuple(dict.fromkeys(s.guard for s in statements if s.guard))
@@ -142,7 +142,7 @@ def paths(program: Program) -> Iterator[Path]:
 
 
 def _events(
-    program: Program, conditions: Mapping[tuple[tuple[str, int], ...], bool], failed: set[str]
+    program: LitmusProgram, conditions: Mapping[tuple[tuple[str, int], ...], bool], failed: set[str]
 ) -> Iterator[Event]:
     for number, location in enumerate(program.locations):
         yield Event(None, number, None, location, False, True)
@@ -159,7 +159,7 @@ def _events(
                 yield Event(item, index, statement, statement.location, statement.reads, statement.writes)
 
 
-def _structure(program: Program, events: Sequence[Event]) -> EventStructure:
+def _structure(program: LitmusProgram, events: Sequence[Event]) -> EventStructure:
     def having(property_: Callable[[Event], object]) -> int:
         return sum(1 << k for k, e in enumerate(events) if property_(e))
 
@@ -195,14 +195,14 @@ def _orders(event: Event, location: Location) -> bool:
     return not ordered or location in ordered
 
 
-def _inclusive(program: Program, a: Event, b: Event) -> bool:
+def _inclusive(program: LitmusProgram, a: Event, b: Event) -> bool:
     """OpenCL 2.0: "inclusive scope"; SYCL 2020, section 3.8.3.2: scopes may be "differing (but compatible)"."""
     if not (a.order and b.order):
         return False
     return _includes(program, a, b) and _includes(program, b, a)
 
 
-def _includes(program: Program, event: Event, other: Event) -> bool:
+def _includes(program: LitmusProgram, event: Event, other: Event) -> bool:
     """True if the scope of an event includes the other's work-item."""
     if event.item == other.item:
         return True
@@ -215,7 +215,7 @@ def _includes(program: Program, event: Event, other: Event) -> bool:
     return scope != "work_item" and program.together(event.item, other.item, scope)
 
 
-def _meet(program: Program, a: Event, b: Event) -> bool:
+def _meet(program: LitmusProgram, a: Event, b: Event) -> bool:
     """True if one work-item leaves the barrier at which the other one arrives."""
     if (a.side, b.side) != ("arrive", "leave") or a.item == b.item:
         return False
@@ -227,7 +227,7 @@ def _meet(program: Program, a: Event, b: Event) -> bool:
     return _turn(program, a) == _turn(program, b)
 
 
-def _turn(program: Program, barrier: Event) -> int:
+def _turn(program: LitmusProgram, barrier: Event) -> int:
     """How many barriers of the same kind of group the work-item meets before this one."""
     assert barrier.item is not None
     assert barrier.statement is not None

@@ -24,7 +24,7 @@ from xeemu.errors import KernelArgumentError, did_you_mean
 from xeemu.language import public
 from xeemu.memory_model import executions, page, witness
 from xeemu.memory_model import statements as language
-from xeemu.memory_model.executions import Program
+from xeemu.memory_model.executions import LitmusProgram
 from xeemu.memory_model.relations import MOST_EVENTS
 from xeemu.memory_model.statements import Position, Statement
 from xeemu.memory_model.witness import Outcome, Race, Witness
@@ -51,7 +51,7 @@ class Litmus:
     """
 
     name: str
-    program: Program
+    program: LitmusProgram
     memory: bool = False
 
     def __post_init__(self) -> None:
@@ -183,7 +183,7 @@ class _Front:
                 raise KernelArgumentError(
                     f"{statement!r} is no statement; write such as x.store(1), x.atomic.load('r0') or litmus.barrier()"
                 )
-        return Litmus(name, Program(statements, _positions(positions, len(statements))), memory)
+        return Litmus(name, LitmusProgram(statements, _positions(positions, len(statements))), memory)
 
 
 litmus = _Front()
@@ -215,7 +215,7 @@ def _position(given: Position | tuple[int, int, int]) -> Position:
 # --- Checks ---
 
 
-def _check_size(program: Program) -> None:
+def _check_size(program: LitmusProgram) -> None:
     if not 1 <= len(program.work_items) <= MOST_WORK_ITEMS:
         raise KernelArgumentError(
             f"a litmus test with {counted(len(program.work_items), 'work-item')}; give 1 to {MOST_WORK_ITEMS} of them"
@@ -229,7 +229,7 @@ def _check_size(program: Program) -> None:
         )
 
 
-def _check_names(program: Program) -> None:
+def _check_names(program: LitmusProgram) -> None:
     names = [*program.registers, *(location.name for location in program.locations)]
     for name in names:
         if names.count(name) > 1:
@@ -258,7 +258,7 @@ def _check_registers(item: int, statements: Sequence[Statement]) -> None:
             loaded[statement.register] = statement
 
 
-def _check_local(program: Program) -> None:
+def _check_local(program: LitmusProgram) -> None:
     for location in program.locations:
         users = [n for n, item in enumerate(program.work_items) if any(s.location == location for s in item)]
         if location.space == "local" and not all(program.together(users[0], n, "work_group") for n in users):
@@ -268,7 +268,7 @@ def _check_local(program: Program) -> None:
             )
 
 
-def _check_barriers(program: Program) -> None:
+def _check_barriers(program: LitmusProgram) -> None:
     """SYCL 2020, section 4.17.3: all work-items of a group come to the same barriers in the same order, or none."""
     for one, other in itertools.combinations(range(len(program.work_items)), 2):
         for group in language.GROUPS:
@@ -281,7 +281,7 @@ def _check_barriers(program: Program) -> None:
                 )
 
 
-def _barriers(program: Program, item: int, group: str) -> list[Statement]:
+def _barriers(program: LitmusProgram, item: int, group: str) -> list[Statement]:
     """The barriers that work-items of a group must meet alike: those of wider groups too."""
     barriers = [s for s in program.work_items[item] if s.kind == "barrier"]
     return [s for s in barriers if group == "sub_group" or s.group == group]

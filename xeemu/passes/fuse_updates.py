@@ -20,7 +20,7 @@ from xeemu.ir.rewriting import Rewriter
 from xeemu.knowledge import addressing
 from xeemu.knowledge.analysis import Facts
 from xeemu.language import primitives
-from xeemu.language.primitives import Access
+from xeemu.language.primitives import AccessAttributes
 from xeemu.language.program import Program
 from xeemu.passes import eliminate_dead_code
 from xeemu.passes.analyses import Analyses
@@ -46,7 +46,7 @@ def fuse_updates(program: Program, analyses: Analyses, target: Target) -> Progra
     return eliminate_dead_code.replaced(program, found, fused)
 
 
-def _updated(memory: jax.Array, *rest: jax.Array, operation: str, access: Access) -> Any:
+def _updated(memory: jax.Array, *rest: jax.Array, operation: str, access: AccessAttributes) -> Any:
     return primitives.atomic_p.bind(memory, *rest, op=operation, fetch=False, access=access)
 
 

@@ -35,9 +35,9 @@ class InvariantAddress:
     is_deep: bool
 
     @property
-    def access(self) -> primitives.Access:
+    def access(self) -> primitives.AccessAttributes:
         """What the operation says of it."""
-        access: primitives.Access = self.op.attributes["access"]
+        access: primitives.AccessAttributes = self.op.attributes["access"]
         return access
 
     @property

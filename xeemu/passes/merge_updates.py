@@ -24,7 +24,7 @@ from xeemu.knowledge.addressing import Address
 from xeemu.knowledge.analysis import Facts
 from xeemu.knowledge.strided_patterns import StridedAxis
 from xeemu.language import primitives
-from xeemu.language.primitives import Access
+from xeemu.language.primitives import AccessAttributes
 from xeemu.language.program import Program
 from xeemu.passes import eliminate_dead_code
 from xeemu.passes.analyses import Analyses
@@ -64,7 +64,7 @@ class _Run:
     def built(self, builder: Builder) -> list[Value]:
         """The memory after them."""
         first, values = self.updates[0], builder.rewriter.values
-        access: Access = first.attributes["access"]
+        access: AccessAttributes = first.attributes["access"]
         placed = self.updates if self.steps is None else self.updates[:1]
         masks = [ops.mask(op) for op in placed]
         parts = [
@@ -99,7 +99,7 @@ def _updated(
     masked: tuple[bool, ...],
     operations: tuple[str, ...],
     plain: bool,
-    access: Access,
+    access: AccessAttributes,
 ) -> Any:
     """The memory after updates, from it, the components of their indices, their values and their masks."""
     ends = np.cumsum(sizes)

@@ -197,12 +197,14 @@ def _component(pattern: jax.Array, *, steps: Sequence[int], id_type: Any) -> jax
     return pattern
 
 
-def _load_before(memory: jax.Array, *index: jax.Array, access: primitives.Access, chosen: Elements) -> jax.Array:
+def _load_before(
+    memory: jax.Array, *index: jax.Array, access: primitives.AccessAttributes, chosen: Elements
+) -> jax.Array:
     rest = () if chosen.all else (chosen.mask, jnp.zeros((), memory.dtype))
     return elements.taken(primitives.load_p.bind(memory, *index, *rest, access=access)[0], chosen)
 
 
-def _store_after(last: jax.Array, *given: jax.Array, access: primitives.Access, chosen: Elements) -> Any:
+def _store_after(last: jax.Array, *given: jax.Array, access: primitives.AccessAttributes, chosen: Elements) -> Any:
     rest = () if chosen.all else (chosen.mask,)
     return primitives.store_p.bind(*given, elements.spread(last, chosen), *rest, access=access)
 

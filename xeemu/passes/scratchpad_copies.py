@@ -14,7 +14,7 @@ import numpy as np
 from xeemu.ir import ops
 from xeemu.ir.program import Constant, Op, Value
 from xeemu.knowledge import analysis, expressions, periodicity, symbolic_addresses, symbolic_execution
-from xeemu.knowledge.access_tree import AccessTree, Node, Operation
+from xeemu.knowledge.access_tree import AccessTree, MemoryOperation, Node
 from xeemu.knowledge.analysis import Facts, Known
 from xeemu.knowledge.budget import Budget, BudgetedGrid
 from xeemu.knowledge.expressions import Axis, Expression, TooLarge
@@ -128,7 +128,7 @@ class _Search:
 
     def copy(self, memory: Allocation) -> Copy | None:
         """How a local memory copies a global one, if it does nothing else and is used for nothing else."""
-        uses = [o for o in self.operations.values() if o.place.memory is memory]
+        uses = [o for o in self.operations.values() if o.access_site.memory is memory]
         stores = [o for o in uses if o.name == "store"]
         loads = [o for o in uses if o.name == "load"]
         if not stores or not loads or len(stores) + len(loads) < len(uses) or not all(map(_is_plain, uses)):
@@ -143,7 +143,7 @@ class _Search:
             known.append(part)
         return self._joined(memory, known, loads) if known else None
 
-    def _joined(self, memory: Allocation, known: Sequence[_Copied], loads: Sequence[Operation]) -> Copy | None:
+    def _joined(self, memory: Allocation, known: Sequence[_Copied], loads: Sequence[MemoryOperation]) -> Copy | None:
         """The copy that several stores make, if they make one of all that is loaded from it."""
         places, elements = (
             np.concatenate(parts) for parts in zip(*((c.places, c.elements) for c in known), strict=True)
@@ -162,7 +162,7 @@ class _Search:
         each = tuple(map(tuple, strides.T.tolist()))
         return Copy(memory, value, number, tuple(start.tolist()), known[0].steps, each, next(iter(others), None))
 
-    def _boxes(self, operation: Operation) -> list[Box]:
+    def _boxes(self, operation: MemoryOperation) -> list[Box]:
         """The executions of an access by the groups."""
         inside = [
             {axis: _common(r, self.groups[axis]) if axis in self.groups else r for axis, r in box.items()}
@@ -170,7 +170,7 @@ class _Search:
         ]
         return [box for box in inside if all(map(len, box.values()))]
 
-    def _copied(self, store: Operation) -> _Copied | None:
+    def _copied(self, store: MemoryOperation) -> _Copied | None:
         """What a store copies, if all groups do the same but for where in the original it lies."""
         load = self._source(store)
         if load is None or not store.node.certain:
@@ -193,9 +193,9 @@ class _Search:
         elements, places = np.split(np.stack(indices, axis=1)[stored], [len(load.index)], axis=1)
         if steps is None or not len(places) or (stored & ~loaded).any():
             return None
-        if other is None and not self._are_inside(elements, steps, load.place.memory):
+        if other is None and not self._are_inside(elements, steps, load.access_site.memory):
             return None
-        return _Copied(load.place.memory, places, elements, steps, other)
+        return _Copied(load.access_site.memory, places, elements, steps, other)
 
     def _are_inside(self, elements: np.ndarray, steps: Steps, memory: Allocation) -> bool:
         """True if some elements of the first group lie within bounds, and those of all others."""
@@ -206,16 +206,16 @@ class _Search:
         )
         return bool((low >= 0).all() and (high < memory.shape).all())
 
-    def _source(self, store: Operation) -> Operation | None:
+    def _source(self, store: MemoryOperation) -> MemoryOperation | None:
         """The load of a global memory that nobody changes whose result is stored as it is."""
         value = store.op.operands[1 + store.access.rank]
         number = None if isinstance(value, Constant) else self._defined(store.node).get(value)
         load = None if number is None else self.operations.get((store.node, number))
         if load is None or load.name != "load" or not _is_plain(load) or load.access.shape != store.access.shape:
             return None
-        memory = load.place.memory
+        memory = load.access_site.memory
         kept = memory.space == "global" and memory not in self.program.written
-        return load if kept and memory.dtype == store.place.memory.dtype else None
+        return load if kept and memory.dtype == store.access_site.memory.dtype else None
 
     def _defined(self, node: Node) -> Mapping[Value, int]:
         """For each value that a body computes the number of the operation that does."""
@@ -234,7 +234,7 @@ class _Search:
             steps.append(tuple(s for s in each if s is not None))
         return tuple(steps) if all(len(each) == len(self.groups) for each in steps) else None
 
-    def _lanes(self, store: Operation, box: Box, known: Sequence[Expression]) -> list[np.ndarray]:
+    def _lanes(self, store: MemoryOperation, box: Box, known: Sequence[Expression]) -> list[np.ndarray]:
         """`[k]` values for each lane and execution of a store by the first group; the first of them is its mask.
 
         Raises:
@@ -251,11 +251,11 @@ class _Search:
         return [values.reshape(-1) for values in np.broadcast_arrays(mask, *others)]
 
 
-def _is_plain(access: Operation) -> bool:
+def _is_plain(access: MemoryOperation) -> bool:
     return access.access.ordering is None and not access.access.block
 
 
-def _moment(operation: Operation) -> int:
+def _moment(operation: MemoryOperation) -> int:
     """The number of the kernel's own operation that an access belongs to."""
     number, node = operation.key[1], operation.node
     while node.parent is not None:
@@ -292,7 +292,7 @@ def _is_same(a: Constant, b: Constant) -> bool:
     return a.array.tobytes() == b.array.tobytes()
 
 
-def _finds(load: Operation, filled: np.ndarray) -> bool:
+def _finds(load: MemoryOperation, filled: np.ndarray) -> bool:
     """True if all that a load at a known place may touch has been stored."""
     touched = []
     for component, size in zip(load.index, filled.shape, strict=True):

@@ -69,7 +69,7 @@ class Scatter:
 
 
 @dataclasses.dataclass(frozen=True)
-class Few:
+class FewElements:
     """A number that is added to elements of a memory, and which of a group or work-item these can be.
 
     Attributes:
@@ -108,7 +108,7 @@ class ScatteredUpdate:
     """
 
     own: bool
-    few: Few | None
+    few: FewElements | None
     waits: bool
     always: bool
 
@@ -280,7 +280,7 @@ def _combined_window(reference: Reference, op: str, chunk: Chunk) -> Window | No
     return row_reductions.combined(window, reference.storage.dtype, chunk.target)
 
 
-def _few(reference: Reference, op: str, number: int | None, chunk: Chunk) -> Few | None:
+def _few(reference: Reference, op: str, number: int | None, chunk: Chunk) -> FewElements | None:
     """What an update of a local or private memory adds, and to which elements, if they are few and it is one number."""
     storage, interval = reference.storage, reference.address.interval
     if storage.dtype.kind not in "iu" or op not in ("add", "sub") or number is None or interval is None:
@@ -288,4 +288,4 @@ def _few(reference: Reference, op: str, number: int | None, chunk: Chunk) -> Few
     size, figures = interval[1] - interval[0] + 1, chunk.target.counting
     most = figures.most_private if storage.space == "private" else figures.most_local
     number = -number if op == "sub" else number
-    return Few(interval[0], size, number, figures.compared_at_once) if size <= most else None
+    return FewElements(interval[0], size, number, figures.compared_at_once) if size <= most else None

@@ -29,7 +29,7 @@ from xeemu.planning.branch_plans import BranchPlan, Divergent
 from xeemu.planning.carries import Carried, Carry
 from xeemu.planning.chunk import Chunk
 from xeemu.planning.iterations import Iteration
-from xeemu.planning.layout_assignment import Assignment, Setting
+from xeemu.planning.layout_assignment import LayoutAssignment, Setting
 from xeemu.planning.layouts import Layout
 from xeemu.planning.loop_accesses import CountedLoop
 from xeemu.planning.loop_plans import LoopPlan, OneByOne
@@ -231,13 +231,13 @@ class _Planner:
         memory = MemoryOperations(facts, self.chunk, self.storages, False)
         return self._planned(memory, self._assignment(facts, taken, False), facts.body.needed(values))
 
-    def _assignment(self, facts: Facts, taken: Sequence[Layout], at_once: bool) -> Assignment:
+    def _assignment(self, facts: Facts, taken: Sequence[Layout], at_once: bool) -> LayoutAssignment:
         return layout_assignment.of_body(facts, tuple(taken), dataclasses.replace(self.setting, at_once=at_once))
 
     def _planned(
         self,
         memory: MemoryOperations,
-        assignment: Assignment,
+        assignment: LayoutAssignment,
         numbers: Iterable[int],
         overwritten: Collection[Value] = (),
     ) -> BodyPlan:
@@ -276,7 +276,7 @@ class _Operations:
 
     planner: _Planner
     memory: MemoryOperations
-    assignment: Assignment
+    assignment: LayoutAssignment
 
     @property
     def facts(self) -> Facts:

@@ -13,12 +13,12 @@ from xeemu.planning.subgroup_layouts import Operand, Reading
 
 
 @dataclasses.dataclass(frozen=True)
-class Contents:
+class ContentsCarry:
     """Those of a memory."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Base:
+class BaseCarry:
     """That of a lane form.
 
     Attributes:
@@ -30,7 +30,7 @@ class Base:
 
 
 @dataclasses.dataclass(frozen=True)
-class Array:
+class ArrayCarry:
     """An array of all elements.
 
     Attributes:
@@ -44,7 +44,7 @@ class Array:
     repeated: bool
 
 
-Carry = Contents | Base | Array
+Carry = ContentsCarry | BaseCarry | ArrayCarry
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -74,12 +74,12 @@ class Carried:
 
     def _of_value(self, value: Operand, known: Known, layout: Layout) -> Carry:
         if known.space is not None:
-            return Contents()
+            return ContentsCarry()
         if known.form is not None:
             assert value.form is not None
-            return Base(forms.offset(value.form, known.form) if known.form.based else None)
+            return BaseCarry(forms.offset(value.form, known.form) if known.form.based else None)
         repeated = known.varying and not value.varying
         if not isinstance(layout, BySubgroup):
-            return Array(None, None, repeated)
+            return ArrayCarry(None, None, repeated)
         reading = subgroup_layouts.reading(value, layout.lanes, self.geometry)
-        return Array(reading, None if layout.uniform else layout.lanes, repeated)
+        return ArrayCarry(reading, None if layout.uniform else layout.lanes, repeated)

@@ -18,7 +18,7 @@ from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge import bit_fields, constant_folding, forms, intervals
 from xeemu.knowledge.analysis import Facts, Known, fact
-from xeemu.knowledge.bit_fields import Field, Reader
+from xeemu.knowledge.bit_fields import BitField, Reader
 from xeemu.knowledge.intervals import Interval
 
 _JOINED = {"and": "eq", "or": "ne"}
@@ -75,7 +75,7 @@ class Comparison:
         bits, places = np.broadcast_to(self.bits, shape), np.broadcast_to(self.places, shape)
         return dataclasses.replace(self, bits=bits, places=places)
 
-    def of(self, field: Field, interval: Interval | None) -> "Comparison | None":
+    def of(self, field: BitField, interval: Interval | None) -> "Comparison | None":
         """The comparison of what this value is a field of; None if its dtype cannot hold what it is compared with.
 
         Args:

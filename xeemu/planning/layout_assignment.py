@@ -65,7 +65,7 @@ class Setting:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Assignment:
+class LayoutAssignment:
     """The layouts of a (sub)program, and how its operations give their results so.
 
     Attributes:
@@ -84,7 +84,7 @@ class Assignment:
 
 
 @fact
-def of_body(facts: Facts, taken: tuple[Layout, ...], setting: Setting) -> Assignment:
+def of_body(facts: Facts, taken: tuple[Layout, ...], setting: Setting) -> LayoutAssignment:
     """The layouts of a (sub)program.
 
     Args:
@@ -99,7 +99,7 @@ def of_body(facts: Facts, taken: tuple[Layout, ...], setting: Setting) -> Assign
     found.found |= found.settled()
     plans = {n: found.reading(plan, facts.body.ops[n]) for n, plan in found.plans.items()}
     comparisons = {n: plan for n, plan in plans.items() if isinstance(plan, Comparison)}
-    return Assignment(found.found, plans, compare_fusion.spared(facts.body, comparisons))
+    return LayoutAssignment(found.found, plans, compare_fusion.spared(facts.body, comparisons))
 
 
 @dataclasses.dataclass(eq=False)

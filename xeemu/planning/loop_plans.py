@@ -38,7 +38,7 @@ class OneByOne:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Block:
+class IterationBlock:
     """Iterations that are emitted together.
 
     Attributes:
@@ -55,7 +55,7 @@ class Block:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Version:
+class BlockedLoop:
     """A loop by blocks.
 
     Attributes:
@@ -64,7 +64,7 @@ class Version:
     """
 
     iterations: int
-    blocks: Mapping[int, Block]
+    blocks: Mapping[int, IterationBlock]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -93,11 +93,11 @@ class Versions:
     """
 
     checks: Mapping[int, Check]
-    inside: Version
-    beyond: Version
+    inside: BlockedLoop
+    beyond: BlockedLoop
 
     @property
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[IterationBlock]:
         """All that may be taken."""
         versions = (self.inside, self.beyond) if self.checks else (self.inside,)
         return [block for version in versions for block in version.blocks.values()]
@@ -144,13 +144,15 @@ def of_loop(loop: CountedLoop) -> LoopPlan:
     return _strip_mined(loop, iterations) if iterations > 1 else OneByOne(1)
 
 
-def _by_blocks(loop: CountedLoop, iterations: int, block: Callable[[int], Block]) -> Mapping[int, Block]:
+def _by_blocks(
+    loop: CountedLoop, iterations: int, block: Callable[[int], IterationBlock]
+) -> Mapping[int, IterationBlock]:
     """For each number of iterations that a block has how it is emitted."""
     full, rest = divmod(loop.length, iterations)
     return {n: block(n) for n in (iterations if full else 0, rest) if n}
 
 
-def _single(version: Version) -> Versions:
+def _single(version: BlockedLoop) -> Versions:
     return Versions({}, version, version)
 
 
@@ -167,7 +169,7 @@ def _scattered(loop: CountedLoop) -> Batched | None:
     updates = {k: dataclasses.replace(update, joined=joined) for k, update in updates.items()}
     numbers = frozenset(n for update in updates.values() for n in update.numbers)
     once = Iteration(at_once=True, scattered=numbers)
-    version = Version(iterations, _by_blocks(loop, iterations, lambda _: Block({}, {}, once)))
+    version = BlockedLoop(iterations, _by_blocks(loop, iterations, lambda _: IterationBlock({}, {}, once)))
     return Batched(updates, loop.growth, _single(version))
 
 
@@ -187,15 +189,15 @@ def _batched(loop: CountedLoop, streams: bool) -> Batched | None:
     if streams and loop.chunk.target.gathers_one_by_one and not _all_loaded(loop, windows):
         return None
 
-    def block(kept: Collection[int], iterations: int) -> Block:
+    def block(kept: Collection[int], iterations: int) -> IterationBlock:
         moving = {n: loop.moving[n] for n in numbers if n in loop.moving}
         found = {n: independent_loops.window(access, iterations) for n, access in moving.items()}
         written = {n: window for n, window in found.items() if window is not None}
         once = Iteration(at_once=True, deferred=frozenset(written))
-        return Block(_loaded(loop, iterations, kept), written, once, _in_parts(loop, updated, iterations))
+        return IterationBlock(_loaded(loop, iterations, kept), written, once, _in_parts(loop, updated, iterations))
 
-    def version(kept: Collection[int]) -> Version:
-        return Version(iterations, _by_blocks(loop, iterations, functools.partial(block, kept)))
+    def version(kept: Collection[int]) -> BlockedLoop:
+        return BlockedLoop(iterations, _by_blocks(loop, iterations, functools.partial(block, kept)))
 
     inside, beyond = version(windows.keys()), version(windows.keys() - doubted.keys())
     if any(each.updates.keys() != set(numbers) for each in inside.blocks.values()):
@@ -278,14 +280,14 @@ def _strip_mined(loop: CountedLoop, iterations: int) -> StripMined:
     doubted = {n: access for n, access in held.items() if not access.proved and access.checkable}
     inside = {n: access.trusted() for n, access in held.items() if access.proved or n in doubted}
     outside = {n: access for n, access in inside.items() if n not in doubted}
-    within = Version(iterations, _by_blocks(loop, iterations, lambda n: _consecutive(loop, inside, n)))
-    beyond = Version(1, {1: _consecutive(loop, outside, 1, gathered=frozenset(doubted))})
+    within = BlockedLoop(iterations, _by_blocks(loop, iterations, lambda n: _consecutive(loop, inside, n)))
+    beyond = BlockedLoop(1, {1: _consecutive(loop, outside, 1, gathered=frozenset(doubted))})
     return StripMined(_versions(loop, doubted, within, beyond))
 
 
 def _consecutive(
     loop: CountedLoop, loads: Mapping[int, MovingAccess], iterations: int, gathered: frozenset[int] = frozenset()
-) -> Block:
+) -> IterationBlock:
     """A block of iterations one after the other, with loads that are known to be within bounds, or not to be."""
     windows = ((n, access.first and access.first.line) for n, access in loads.items())
     in_line = {n: window for n, window in windows if window is not None}
@@ -293,7 +295,7 @@ def _consecutive(
     stores = {n: access for n, access in loop.moving.items() if access.op.name == ops.STORE}
     filled = {n: window for n, access in stores.items() if (window := access.filled(iterations)) is not None}
     along = frozenset(in_line.keys() - shared.keys())
-    return Block(shared, filled, Iteration(False, frozenset(loads), gathered, along, frozenset(filled)))
+    return IterationBlock(shared, filled, Iteration(False, frozenset(loads), gathered, along, frozenset(filled)))
 
 
 def _is_shared(window: Window, access: MovingAccess, iterations: int) -> bool:
@@ -322,7 +324,9 @@ def _loaded(loop: CountedLoop, iterations: int, some: Collection[int] | None = N
     return {n: window.as_read for n, window in windows.items() if window is not None}
 
 
-def _versions(loop: CountedLoop, doubted: Mapping[int, MovingAccess], inside: Version, beyond: Version) -> Versions:
+def _versions(
+    loop: CountedLoop, doubted: Mapping[int, MovingAccess], inside: BlockedLoop, beyond: BlockedLoop
+) -> Versions:
     """A loop in two versions, if the program has to find out which of some loads are within bounds, and one may be."""
     if not doubted:
         return _single(inside)

@@ -20,12 +20,12 @@ from xeemu.planning.windows import Window
 
 @dataclasses.dataclass(frozen=True)
 class LoadOfBlock:
-    """A load of what a window holds that was read for all iterations of its block (see `Block.loads`)."""
+    """A load of what a window holds that was read for all iterations of its block (see `IterationBlock.loads`)."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Deferred:
-    """An update that is left to be made with those of the other iterations of its block (see `Block.updates`)."""
+    """An update that is made with those of the other iterations of its block (see `IterationBlock.updates`)."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

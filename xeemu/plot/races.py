@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from xeemu.errors import KernelArgumentError
 from xeemu.faults import timeline
 from xeemu.faults.findings import Finding
-from xeemu.faults.timeline import Access, Timeline
+from xeemu.faults.timeline import Timeline, TimelineAccess
 from xeemu.language import public
 from xeemu.plot import drawing
 
@@ -67,7 +67,7 @@ def _draw_groups(ax: "Axes", shown: Timeline, low: float) -> None:
         ax.text(left + 0.04, 0.37, access.group, va="center", fontsize="small", color="0.35")
 
 
-def _draw_item(ax: "Axes", access: Access, x: float, low: float) -> None:
+def _draw_item(ax: "Axes", access: TimelineAccess, x: float, low: float) -> None:
     """The head of a column, and the line along which its time goes."""
     ax.plot([x, x], [_HEAD, low], color="0.75", lw=1, zorder=1)
     box = {"boxstyle": "round", "fc": "white", "ec": "0.5"}

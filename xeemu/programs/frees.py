@@ -16,7 +16,7 @@ from xeemu.faults.findings import (
 from xeemu.frontends.hosting import words
 from xeemu.frontends.hosting.machine import Machine
 from xeemu.frontends.hosting.memories import OWN, USM, Address, Memory
-from xeemu.frontends.hosting.ordering import Access
+from xeemu.frontends.hosting.ordering import CommandAccess
 from xeemu.frontends.hosting.words import Words
 from xeemu.frontends.tree import SourceLocation
 from xeemu.programs import naming
@@ -82,7 +82,7 @@ class Frees:
             )
         return None
 
-    def _under_way(self, memory: Memory, name: str, pending: Access) -> None:
+    def _under_way(self, memory: Memory, name: str, pending: CommandAccess) -> None:
         places = {"used": pending.place, **_places(memory)}
         head = f"{name or 'memory'} is freed while {pending.by} may still use it"
         self._add(USE_AFTER_FREE, name, head, places, _WAIT)

@@ -109,7 +109,7 @@ def is_plain(values: Sequence[Any], written: Sequence[str]) -> bool:
 
 
 @dataclasses.dataclass(frozen=True)
-class Sharing:
+class MemorySharing:
     """How the parameters of a kernel share memories.
 
     Attributes:
@@ -143,14 +143,14 @@ class Sharing:
         return found + [np.int64(one.at // layouts.size(one.element)) for one in moved]
 
 
-def sharing(values: Sequence[Any]) -> Sharing:
+def sharing(values: Sequence[Any]) -> MemorySharing:
     """How pointers share memories."""
     first: dict[int, int] = {}
     bases: list[int | None] = []
     for k, one in enumerate(values):
         known = isinstance(one, Pointed) and one.memory is not None
         bases.append(first.setdefault(id(one.memory), k) if known else None)
-    return Sharing(tuple(bases), tuple(k for k, one in enumerate(values) if isinstance(one, Pointed) and one.at))
+    return MemorySharing(tuple(bases), tuple(k for k, one in enumerate(values) if isinstance(one, Pointed) and one.at))
 
 
 def _into(base: Variable, variable: Variable, offset: Variable | None) -> tree.Expression:

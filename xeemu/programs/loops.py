@@ -12,7 +12,7 @@ from xeemu.errors import Error
 from xeemu.faults.checking import check
 from xeemu.faults.findings import UNINITIALIZED_READ, Findings
 from xeemu.frontends import binding, tree, types
-from xeemu.frontends.functions import Function, Program
+from xeemu.frontends.functions import Function, TranslationUnit
 from xeemu.frontends.hosting import lifetimes
 from xeemu.frontends.hosting.machine import Frame, Machine
 from xeemu.frontends.lowering import effects
@@ -49,7 +49,7 @@ class _Compiled:
     """
 
     function: Function
-    program: Program
+    program: TranslationUnit
     deciding: frozenset[str]
     written: tuple[str, ...]
     loaded: frozenset[str]
@@ -57,7 +57,7 @@ class _Compiled:
 
     @classmethod
     def of(cls, function: Function) -> "_Compiled":
-        program = Program(function.place.file, {}, [function], [])
+        program = TranslationUnit(function.place.file, {}, [function], [])
         loaded = frozenset(v.name for v in effects.loaded(function))
         return cls(function, program, lowered.deciding(program, function), lowered.written(function), loaded)
 

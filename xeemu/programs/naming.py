@@ -160,7 +160,7 @@ def _contents(memory: Memory, of: Type, shape: tuple[int, ...]) -> np.ndarray:
     return flat.reshape(*shape, *dtype.shape) if len(shape) > 1 and wanted == len(flat) else flat
 
 
-class Given:
+class CallerArrays:
     """Arrays that a caller gives for those of the host, each put in its place when it is first submitted."""
 
     def __init__(self, given: Mapping[str, Any]):

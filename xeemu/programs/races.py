@@ -7,7 +7,7 @@ from xeemu.frontends.hosting import words
 from xeemu.frontends.hosting.buffers import BufferedMemory
 from xeemu.frontends.hosting.machine import Machine
 from xeemu.frontends.hosting.memories import DEVICE, Memory
-from xeemu.frontends.hosting.ordering import Access
+from xeemu.frontends.hosting.ordering import CommandAccess
 from xeemu.frontends.tree import SourceLocation
 from xeemu.programs import naming
 from xeemu.programs.frees import Frees
@@ -31,12 +31,12 @@ class Races:
 
     machine: Machine
     frees: Frees
-    seen: dict[tuple[SourceLocation, SourceLocation, str], tuple[Access, Access, int]] = dataclasses.field(
-        default_factory=dict
+    seen: dict[tuple[SourceLocation, SourceLocation, str], tuple[CommandAccess, CommandAccess, int]] = (
+        dataclasses.field(default_factory=dict)
     )
     over: bool = False
 
-    def found(self, first: Access, second: Access) -> None:
+    def found(self, first: CommandAccess, second: CommandAccess) -> None:
         """Two accesses conflict that nothing orders."""
         key = first.place, second.place, self._name(first, second)
         count = self.seen[key][2] if key in self.seen else 0
@@ -68,7 +68,7 @@ class Races:
         elif queues.buffers.is_held(memory):
             return
         elif pending is not None:
-            self.found(pending, Access("", "the host", self.machine.place, memory, writes))
+            self.found(pending, CommandAccess("", "the host", self.machine.place, memory, writes))
         else:
             words.watch(memory, None)
 
@@ -76,18 +76,18 @@ class Races:
         """The host accesses a buffer's memory, which shows what is in the buffer when that has ended."""
         since = held.views[-1][0] if held.late is not None else held.place
         assert since is not None
-        first = held.late or held.written or Access("", BUFFER, since, memory, True)
+        first = held.late or held.written or CommandAccess("", BUFFER, since, memory, True)
         by = VIEW if held.late is not None else "the host"
-        self.found(first, Access("", by, self.machine.place, memory, writes, since=since))
+        self.found(first, CommandAccess("", by, self.machine.place, memory, writes, since=since))
 
     def findings(self) -> list[Finding]:
         return [_finding(first, second, key[2], n) for key, (first, second, n) in self.seen.items()]
 
-    def _name(self, first: Access, second: Access) -> str:
+    def _name(self, first: CommandAccess, second: CommandAccess) -> str:
         return naming.name_of(self.machine, first.memory) or first.name or second.name
 
 
-def _finding(first: Access, second: Access, name: str, count: int) -> Finding:
+def _finding(first: CommandAccess, second: CommandAccess, name: str, count: int) -> Finding:
     if second.since is not None:
         return _held_by(first, second, second.since, name, count)
     host = second.by == "the host"
@@ -100,7 +100,7 @@ def _finding(first: Access, second: Access, name: str, count: int) -> Finding:
     return Finding(DATA_RACE, ERROR, "global", name, sites, None, (), (), count, text)
 
 
-def _held_by(first: Access, second: Access, since: SourceLocation, name: str, count: int) -> Finding:
+def _held_by(first: CommandAccess, second: CommandAccess, since: SourceLocation, name: str, count: int) -> Finding:
     """The host's access to memory that a buffer has."""
     what = f"data race: the host {_does(second)} {name or 'memory'}"
     after = "" if first.by == BUFFER else f", after {first.by} has written to it"
@@ -115,5 +115,5 @@ def _held_by(first: Access, second: Access, since: SourceLocation, name: str, co
     return Finding(DATA_RACE, ERROR, "global", name, sites, None, (), (), count, f"{head}\n{lines}\n  {advice}")
 
 
-def _does(access: Access) -> str:
+def _does(access: CommandAccess) -> str:
     return "writes" if access.writes else "reads"

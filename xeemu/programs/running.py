@@ -13,11 +13,11 @@ from xeemu.faults.findings import Findings
 from xeemu.frontends import binding, texts, types
 from xeemu.frontends.cplusplus import submissions
 from xeemu.frontends.cplusplus.destructors import Destructors
-from xeemu.frontends.functions import Function, Program
+from xeemu.frontends.functions import Function, TranslationUnit
 from xeemu.frontends.hosting import layouts, lifetimes, ranges
 from xeemu.frontends.hosting.machine import Exhausted, Machine, Stopped, Thrown
 from xeemu.frontends.hosting.memories import NULL, Memory
-from xeemu.frontends.hosting.ordering import Access
+from xeemu.frontends.hosting.ordering import CommandAccess
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.hosting.words import Outside
 from xeemu.frontends.lowering import kernels as lowered
@@ -36,9 +36,9 @@ from xeemu.programs import launches, naming
 from xeemu.programs.contents import Contents
 from xeemu.programs.exceptions import Exceptions
 from xeemu.programs.frees import Frees
-from xeemu.programs.launches import Pointed, Sharing
+from xeemu.programs.launches import MemorySharing, Pointed
 from xeemu.programs.loops import Loops
-from xeemu.programs.naming import Given
+from xeemu.programs.naming import CallerArrays
 from xeemu.programs.races import Races
 from xeemu.programs.reads import Reads
 from xeemu.programs.results import Result, Submitted
@@ -67,7 +67,7 @@ def run(kernels: "SyclKernels", on: str | Device, arguments: Sequence[object], g
       KernelArgumentError: there is no `main`, or something was given for no array of the program.
       KernelError: the program does what is not supported, or what is wrong.
     """
-    return _Run(kernels, device(on), tuple(map(str, arguments)), Given(given)).result()
+    return _Run(kernels, device(on), tuple(map(str, arguments)), CallerArrays(given)).result()
 
 
 @dataclasses.dataclass(eq=False)
@@ -75,7 +75,7 @@ class _Run:
     kernels: "SyclKernels"
     device: Device
     arguments: tuple[str, ...]
-    given: Given
+    given: CallerArrays
     submitted: list[Submitted] = dataclasses.field(default_factory=list)
     lent: set[Memory] = dataclasses.field(default_factory=set)
     varying: Varying = dataclasses.field(default_factory=Varying)
@@ -218,7 +218,7 @@ class _Run:
     def _carry_out(
         self, machine: Machine, name: str, entry: Entry, nd_range: NDRange, values: list[Any], constants: list[Any]
     ) -> None:
-        sharing: Sharing | None = None
+        sharing: MemorySharing | None = None
         if not launches.is_plain(values, lowered.written(entry.function)):
             sharing = launches.sharing(values)
         kernel, variables = self._kernel(name, entry, sharing)
@@ -255,7 +255,7 @@ class _Run:
         contents.take(kernel.interface.written, changed, launched)
 
     def _launched(
-        self, name: str, entry: Entry, sharing: Sharing | None, nd_range: NDRange, arguments: Sequence[Any]
+        self, name: str, entry: Entry, sharing: MemorySharing | None, nd_range: NDRange, arguments: Sequence[Any]
     ) -> Any:
         """What a launch changes; numbers that vary are left open where the kernel can be traced so."""
         kernel, variables = self._kernel(name, entry, sharing)
@@ -271,14 +271,14 @@ class _Run:
         return launch(kernel, nd_range, device=self.device)(*arguments)
 
     def _kernel(
-        self, name: str, entry: Entry, sharing: Sharing | None, open_: frozenset[str] = frozenset()
+        self, name: str, entry: Entry, sharing: MemorySharing | None, open_: frozenset[str] = frozenset()
     ) -> tuple[Kernel, Sequence[Variable]]:
         """The kernel that takes its leaves, with its parameters; one for each way in which they share memories."""
         key = name, sharing, open_
         if key not in self._made:
             if sharing is not None:
                 entry = self.kernels.entry_of(name, sharing.parts)
-            program = Program(self.kernels.file, {}, [entry.function], [])
+            program = TranslationUnit(self.kernels.file, {}, [entry.function], [])
             identity = (*self.kernels.identity, name, repr(sharing), *sorted(open_))
             kernel = binding.kernel(program, entry.function, SYCL_CPP, identity, open_=open_)
             self._deciding[name, sharing] = lowered.deciding(program, entry.function)
@@ -346,7 +346,7 @@ def _placed(error: Error, machine: Machine) -> Error:
     return refused if type(error) is KernelError else type(error)(str(refused))
 
 
-def _accesses(submitted: Submitted, contents: Contents, changed: Any) -> list[Access]:
+def _accesses(submitted: Submitted, contents: Contents, changed: Any) -> list[CommandAccess]:
     """What a launch does with memories that others may access, too."""
     assert submitted.kernel.interface is not None
     after = contents.changed(submitted.kernel.interface.written, changed)
@@ -356,7 +356,9 @@ def _accesses(submitted: Submitted, contents: Contents, changed: Any) -> list[Ac
         if isinstance(one, Pointed) and one.memory is not None:
             name = one.variable.name
             both = (before, after[name]) if name in after else None
-            found.append(Access(name, f"kernel {submitted.name}", place, one.memory, name in after, one.at, both))
+            found.append(
+                CommandAccess(name, f"kernel {submitted.name}", place, one.memory, name in after, one.at, both)
+            )
     return found
 
 

@@ -20,12 +20,12 @@ from xeemu.language.program import Program
 from xeemu.planning import operation_plans
 from xeemu.stepping import lanewise, steps
 from xeemu.stepping.steps import (
-    Access,
+    AccessStep,
     Branch,
     Code,
     Fence,
+    GroupFunction,
     Jump,
-    Meeting,
     Operand,
     Operation,
     Register,
@@ -163,7 +163,7 @@ class _ProgramWriter(Writer):
     ) -> None:
         straight = Straight((operation,), ())
         where, active = (mask, None) if level == collectives.GROUP else (None, mask)
-        self.append(Meeting(level, ordered, where, straight, source.of_op(op), active))
+        self.append(GroupFunction(level, ordered, where, straight, source.of_op(op), active))
 
     def _copied(self, value: _Known, op: Op) -> _Known:
         """The value as a copy that each work-item has."""
@@ -201,7 +201,7 @@ class _ProgramWriter(Writer):
         else:
             of_group = p["level"] == collectives.GROUP
             masks = (where, None) if of_group else (None, where)
-            self.append(Meeting(p["level"], memories, masks[0], None, source.of_op(op), masks[1]))
+            self.append(GroupFunction(p["level"], memories, masks[0], None, source.of_op(op), masks[1]))
         return list(memories)
 
     def _collective(self, op: Op, operands: list[Operand]) -> Register:
@@ -235,7 +235,7 @@ class _ProgramWriter(Writer):
         where = values.pop(-1 if changes else 0) if what.masked else None
         result = self.register(op.results[0], bool(what.shape)) if ops.given(op) else None
         site, origin = source.of_op(op), self._origin(op)
-        self.append(Access(site, memory, operation, what, index, tuple(values), where, result, origin))
+        self.append(AccessStep(site, memory, operation, what, index, tuple(values), where, result, origin))
         return [*([result] if result else []), *([memory] if changes else [])]
 
     # Control flow.

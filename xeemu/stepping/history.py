@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from xeemu.language.linearity import Allocation
-from xeemu.stepping.steps import Access, Fence, Meeting
+from xeemu.stepping.steps import AccessStep, Fence, GroupFunction
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class Accessed:
       values: `[k]` what a plain store has stored; None of other operations.
     """
 
-    step: Access
+    step: AccessStep
     items: np.ndarray
     positions: np.ndarray
     wrote: np.ndarray
@@ -41,18 +41,18 @@ class Fenced:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Met:
+class Synchronised:
     """A barrier or group algorithm that some work-items have left, `[k]`: those of one or more whole groups of it."""
 
-    step: Meeting
+    step: GroupFunction
     items: np.ndarray
 
 
-Event: TypeAlias = Accessed | Fenced | Met
+Event: TypeAlias = Accessed | Fenced | Synchronised
 
 
 class History:
-    """The events of a launch in their order: atomic operations, fences, meetings, and accesses to some memories.
+    """The events of a launch in their order: atomic operations, fences, group functions, and accesses to some memories.
 
     Attributes:
       memories: whose plain accesses are kept.
@@ -66,7 +66,7 @@ class History:
         self.events: list[Event] = []
         self.lanes = 0
 
-    def keeps(self, step: Access) -> bool:
+    def keeps(self, step: AccessStep) -> bool:
         """True if an operation is kept; a hint is none."""
         if step.is_hint:
             return False

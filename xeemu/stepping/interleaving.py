@@ -21,12 +21,12 @@ from xeemu.language.memory import poison
 from xeemu.language.orders import ACQUIRING, RELEASING
 from xeemu.language.program import Program
 from xeemu.stepping import preparing, steps, turns, visibility
-from xeemu.stepping.history import Accessed, Fenced, History, Met, bits
+from xeemu.stepping.history import Accessed, Fenced, History, Synchronised, bits
 from xeemu.stepping.memories import Accesses, Lanes, Memories, element_of
 from xeemu.stepping.owed_barriers import OwedBarriers
-from xeemu.stepping.preparing import Prepared
+from xeemu.stepping.preparing import PreparedCode
 from xeemu.stepping.rounds import Rounds
-from xeemu.stepping.steps import Access, Branch, Fence, Meeting, Operand, Register, Straight
+from xeemu.stepping.steps import AccessStep, Branch, Fence, GroupFunction, Operand, Register, Straight
 from xeemu.stepping.visibility import Contents
 
 _EFFORT_OF_A_TURN = 64
@@ -91,7 +91,7 @@ class Launch:
 
     def __init__(
         self,
-        prepared: Prepared,
+        prepared: PreparedCode,
         given: Sequence[Any],
         drawn: turns.Turns,
         rounds: Rounds,
@@ -103,7 +103,7 @@ class Launch:
         self._present = self._existing()
         self.taken = np.zeros(shape, np.int64)
         self._places = np.full(shape, prepared.onward[0])
-        # Who waits at a meeting; who waits for a barrier that it has gone past, and where that is; who has ended.
+        # Who waits at a group function; who for a barrier that it has gone past, and where; who has ended.
         self._waits, self._blocked = np.zeros(shape, bool), np.zeros(shape, bool)
         self._owed = OwedBarriers(shape, prepared.code)
         self._ended = ~self._present
@@ -161,12 +161,12 @@ class Launch:
             return
         self._memory.tick()
         match step:
-            case Meeting():
+            case GroupFunction():
                 self._arrive(step, place, members)
                 return
             case Straight():
                 self._compute(place, members)
-            case Access():
+            case AccessStep():
                 self._access(step, members)
             case Fence():
                 self._fence(step, self._masked(step.where, members))
@@ -247,7 +247,7 @@ class Launch:
 
     # Memory.
 
-    def _access(self, step: Access, members: np.ndarray) -> None:
+    def _access(self, step: AccessStep, members: np.ndarray) -> None:
         element, inside, active = self.touched(step, members)
         accesses = self._memory.accesses(step, members, element, active & inside)
         values = [self.elements(v, step.access.shape)[members] for v in step.values]
@@ -269,7 +269,7 @@ class Launch:
         if self._history is not None and self._history.keeps(step):
             self._keep(accesses, order, values, old)
 
-    def touched(self, step: Access, members: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def touched(self, step: AccessStep, members: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """`[k, n]` elements that work-items access, 0 out of bounds; where they are in bounds; and the mask."""
         shape = step.access.shape
         element, inside = element_of([self.elements(i, shape)[members] for i in step.index], step.memory)
@@ -302,9 +302,9 @@ class Launch:
         if self._history is not None:
             self._history.add(Fenced(step, np.flatnonzero(members)))
 
-    # Meetings.
+    # Group functions.
 
-    def _arrive(self, step: Meeting, place: int, members: np.ndarray) -> None:
+    def _arrive(self, step: GroupFunction, place: int, members: np.ndarray) -> None:
         """Work-items wait; those that are the last ones expected let all of their group or sub-group go on."""
         only_orders = step.exchange is None and step.where is None and step.active is None and bool(step.memories)
         if self.turns.manner.late_barriers and step.level == collectives.GROUP and only_orders:
@@ -329,7 +329,7 @@ class Launch:
             return members
         return members & self.elements(mask, self.geometry.local_range)[:, :, 0].astype(bool)
 
-    def _part(self, step: Meeting, place: int, members: np.ndarray) -> None:
+    def _part(self, step: GroupFunction, place: int, members: np.ndarray) -> None:
         if not members.any():
             return
         if step.exchange is not None:
@@ -340,14 +340,14 @@ class Launch:
             self._memory.publish(active, step.memories, level)
             self._memory.acquire(active, step.memories)
         if self._history is not None and (step.memories or step.exchange is None) and active.any():
-            self._history.add(Met(step, np.flatnonzero(active)))
+            self._history.add(Synchronised(step, np.flatnonzero(active)))
         self._seen(place, active)
         self._go_on(members, place + 1)
         self.turns.redraw()
 
     # Barriers that work-items go past: only the accesses that they order wait.
 
-    def _go_past(self, step: Meeting, place: int, members: np.ndarray) -> None:
+    def _go_past(self, step: GroupFunction, place: int, members: np.ndarray) -> None:
         """Work-items go past a barrier, owing it that all others get there."""
         self._memory.publish(members, step.memories, visibility.GROUP)
         complete = self._owed.go_past(place, members, self._present)
@@ -376,7 +376,7 @@ class Launch:
         place = int(awaited[item])
         there = under_way[group] & (awaited == place)
         step = self.prepared.code.steps[place]
-        assert isinstance(step, Meeting)
+        assert isinstance(step, GroupFunction)
         raise source.kernel_error(
             f"under this schedule {int(there.sum())} work-items of group {group} wait for ever, work-item {item} among "
             f"them: the other {int(self._present[group].sum() - there.sum())} have ended or wait elsewhere. All "

@@ -11,7 +11,7 @@ from xeemu.language.memory import poison
 from xeemu.language.orders import ACQUIRING, RELEASING
 from xeemu.language.program import Program
 from xeemu.stepping import turns, visibility
-from xeemu.stepping.steps import Access
+from xeemu.stepping.steps import AccessStep
 from xeemu.stepping.visibility import Contents, Who
 
 Lanes = tuple[np.ndarray, ...]
@@ -28,7 +28,7 @@ class Accesses(NamedTuple):
       active: `[k, n]` which of these are accessed: those in bounds for which the mask holds.
     """
 
-    step: Access
+    step: AccessStep
     group: np.ndarray
     item: np.ndarray
     positions: np.ndarray
@@ -63,7 +63,7 @@ class Memories:
         for contents in self.contents.values():
             contents.now += 1
 
-    def accesses(self, step: Access, members: np.ndarray, element: np.ndarray, active: np.ndarray) -> Accesses:
+    def accesses(self, step: AccessStep, members: np.ndarray, element: np.ndarray, active: np.ndarray) -> Accesses:
         """An access by work-items, a mask of `[groups, items]`, of elements `[k, n]` of their memory."""
         group, item = np.nonzero(members)
         positions = self.contents[step.memory].positions(element, group, item, self._geometry.items)

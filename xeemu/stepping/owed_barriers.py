@@ -1,6 +1,6 @@
 """Owed barriers: those that work-items have gone past before all of their group got there.
 
-Only what such a barrier orders waits then: accesses to its memories, whatever releases, and the next meeting.
+Only what such a barrier orders waits then: accesses to its memories, whatever releases, and the next group function.
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ import numpy as np
 from xeemu.language import primitives
 from xeemu.language.linearity import Allocation
 from xeemu.language.orders import RELEASING, Ordering
-from xeemu.stepping.steps import Access, Code, Fence, Meeting
+from xeemu.stepping.steps import AccessStep, Code, Fence, GroupFunction
 
 _NOTHING = -1
 
@@ -42,13 +42,13 @@ class OwedBarriers:
     def hindered(self, step: Any, members: np.ndarray, delays: bool) -> np.ndarray:
         """Work-items that a barrier that they have gone past keeps from a step; `delays` if stores may come late."""
         match step:
-            case Meeting():
+            case GroupFunction():
                 return members & self.owing
             case Fence() if step.ordering.order in RELEASING:
                 return members & self.owing
-            case Access(access=primitives.Access(ordering=Ordering(order=order))) if order in RELEASING:
+            case AccessStep(access=primitives.AccessAttributes(ordering=Ordering(order=order))) if order in RELEASING:
                 return members & self.owing
-            case Access():
+            case AccessStep():
                 # A store that nobody sees yet need not wait.
                 if step.op != "store" or step.access.ordering is not None or not delays:
                     return self.hinders(step.memory, members)
@@ -61,7 +61,7 @@ class OwedBarriers:
             return hinders
         for place in set(self.places[members].tolist()) - {_NOTHING}:
             barrier = self._code.steps[place]
-            assert isinstance(barrier, Meeting)
+            assert isinstance(barrier, GroupFunction)
             if memory in barrier.memories:
                 hinders |= members & (self.places == place)
         return hinders

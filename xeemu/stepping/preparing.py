@@ -11,7 +11,7 @@ import numpy as np
 from xeemu.devices import target
 from xeemu.language.program import Program
 from xeemu.stepping import flattening, steps
-from xeemu.stepping.steps import Code, Jump, Meeting, Register, Straight
+from xeemu.stepping.steps import Code, GroupFunction, Jump, Register, Straight
 
 Compiled = tuple[list[Register], list[Register], Callable[..., Any]]
 """What straight code reads, what it writes, and the function between them."""
@@ -26,7 +26,7 @@ def host() -> Any:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Prepared:
+class PreparedCode:
     """A program as steps, with its straight code compiled.
 
     Attributes:
@@ -43,16 +43,16 @@ class Prepared:
 
 
 @functools.lru_cache(maxsize=64)
-def of_program(program: Program, by_line: bool = False) -> Prepared:
+def of_program(program: Program, by_line: bool = False) -> PreparedCode:
     """A program as steps; `by_line` has steps end with the lines of the source."""
     code, compiled = flattening.of_program(program, by_line), {}
     kind = target.of_platform(host().platform)
     for place, step in enumerate(code.steps):
-        straight = step.exchange if isinstance(step, Meeting) else step
+        straight = step.exchange if isinstance(step, GroupFunction) else step
         if isinstance(straight, Straight):
             written, function = steps.compiled(straight, code.kept, program.geometry, kind)
             compiled[place] = steps.inputs(straight), written, function
-    return Prepared(program, code, compiled, _onward(code))
+    return PreparedCode(program, code, compiled, _onward(code))
 
 
 def _onward(code: Code) -> np.ndarray:

@@ -71,7 +71,7 @@ class Straight:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Access:
+class AccessStep:
     """A load, store or atomic operation.
 
     Attributes:
@@ -88,7 +88,7 @@ class Access:
     site: Site
     memory: Allocation
     op: str
-    access: primitives.Access
+    access: primitives.AccessAttributes
     index: tuple[Operand, ...]
     values: tuple[Operand, ...]
     where: Operand | None
@@ -102,7 +102,7 @@ class Access:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Meeting:
+class GroupFunction:
     """A place that all work-items of a group or sub-group must have reached before one of them goes on.
 
     Attributes:
@@ -162,7 +162,7 @@ class Jump:
     target: int
 
 
-Step: TypeAlias = Straight | Access | Meeting | Fence | Branch | Jump
+Step: TypeAlias = Straight | AccessStep | GroupFunction | Fence | Branch | Jump
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -190,18 +190,18 @@ def kept(steps: Sequence[Step]) -> frozenset[int]:
     found: set[int] = set()
     for step in steps:
         match step:
-            case Straight() | Meeting(exchange=Straight()):
-                if isinstance(step, Meeting):
+            case Straight() | GroupFunction(exchange=Straight()):
+                if isinstance(step, GroupFunction):
                     found |= {o.number for o in (step.where, step.active) if isinstance(o, Register)}
                 straight = step if isinstance(step, Straight) else step.exchange
                 assert straight is not None
                 computed = {r.number for o in straight.operations for r in o.results}
                 found |= {r.number for r in inputs(straight)} - computed
                 found |= {target.number for target, _ in straight.moves}
-            case Access():
+            case AccessStep():
                 found |= {o.number for o in (*step.index, *step.values, step.where) if isinstance(o, Register)}
-            case Meeting() | Fence():
-                parts = (step.where, step.active) if isinstance(step, Meeting) else (step.where,)
+            case GroupFunction() | Fence():
+                parts = (step.where, step.active) if isinstance(step, GroupFunction) else (step.where,)
                 found |= {o.number for o in parts if isinstance(o, Register)}
             case Branch(number=Register(number)):
                 found.add(number)

@@ -22,7 +22,7 @@ from xeemu.language.ndrange import NDRange
 from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
     SHAPED,
-    Description,
+    ArgumentType,
     checked_arguments,
     checked_device,
     outside_jit,
@@ -264,7 +264,7 @@ def _shape(argument: Any) -> Any:
     """What a digest holds of an argument's form; of one that has no dtype its text."""
     if not hasattr(argument, "dtype") and not isinstance(argument, bool | int | float):
         return repr(argument)
-    described = Description.of(argument)
+    described = ArgumentType.of(argument)
     return described.shape, str(described.dtype), described.weak
 
 

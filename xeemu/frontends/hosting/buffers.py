@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any
 
 from xeemu.frontends.hosting.memories import Memory
-from xeemu.frontends.hosting.ordering import Access
+from xeemu.frontends.hosting.ordering import CommandAccess
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.tree import SourceLocation
 
@@ -24,8 +24,8 @@ class BufferedMemory:
     place: SourceLocation | None = None
     buffers: int = 0
     views: list[tuple[SourceLocation, bool]] = dataclasses.field(default_factory=list)
-    written: Access | None = None
-    late: Access | None = None
+    written: CommandAccess | None = None
+    late: CommandAccess | None = None
 
 
 @dataclasses.dataclass(eq=False)
@@ -69,7 +69,7 @@ class Buffers:
         held = self.known.get(memory)
         return next((place for place, other in held.views if writes or other), None) if held is not None else None
 
-    def used(self, access: Access, blocked: bool) -> None:
+    def used(self, access: CommandAccess, blocked: bool) -> None:
         """A command accesses a memory, or, if it is blocked, will do so when host accessors have ended."""
         held = self.known.get(access.memory)
         if held is not None and held.buffers and access.writes:

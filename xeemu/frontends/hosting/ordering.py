@@ -15,7 +15,7 @@ _WINDOW = 256
 
 
 @dataclasses.dataclass(eq=False)
-class Access:
+class CommandAccess:
     """What a command, or the host, does with a memory.
 
     Attributes:
@@ -47,7 +47,7 @@ class Access:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Block:
+class BlockingAccessor:
     """A host accessor for whose end a command waits.
 
     Attributes:
@@ -99,14 +99,14 @@ class Command:
     before: set[int] = dataclasses.field(default_factory=set)
     uses: list[tuple[Memory, bool]] = dataclasses.field(default_factory=list)
     launched: list[Any] = dataclasses.field(default_factory=list)
-    accesses: list[Access] = dataclasses.field(default_factory=list)
-    blocked: Block | None = None
+    accesses: list[CommandAccess] = dataclasses.field(default_factory=list)
+    blocked: BlockingAccessor | None = None
     discards: list[Discard] = dataclasses.field(default_factory=list)
     needed: set[Memory] = dataclasses.field(default_factory=set)
 
 
 @dataclasses.dataclass(eq=False)
-class Ordering:
+class CommandOrder:
     """The commands of a program.
 
     Attributes:
@@ -115,7 +115,7 @@ class Ordering:
       done: those for which the host has waited.
     """
 
-    found: Callable[[Access, Access], None]
+    found: Callable[[CommandAccess, CommandAccess], None]
     commands: list[Command] = dataclasses.field(default_factory=list)
     done: set[int] = dataclasses.field(default_factory=set)
 
@@ -153,7 +153,7 @@ class Ordering:
     def using(self, memory: Memory) -> set[int]:
         return {c.number for c in self.commands if any(m is memory for m, _ in c.uses)}
 
-    def pending(self, memory: Memory, writes: bool) -> Access | None:
+    def pending(self, memory: Memory, writes: bool) -> CommandAccess | None:
         """An access of a command for which the host has not waited, and that conflicts with one of the host's."""
         for command in self.commands[-_WINDOW:]:
             if command.number not in self.done:
@@ -168,7 +168,7 @@ def _share(a: Command, b: Command) -> bool:
     return any(m is n and (v or w) for m, v in a.uses for n, w in b.uses)
 
 
-def _conflict(a: Access, b: Access) -> bool:
+def _conflict(a: CommandAccess, b: CommandAccess) -> bool:
     """True if two accesses may touch the same bytes, and one changes them."""
     if not (a.writes or b.writes):
         return False

@@ -8,7 +8,7 @@ from xeemu.frontends.hosting import buffers, words
 from xeemu.frontends.hosting.buffers import Buffers
 from xeemu.frontends.hosting.machine import Machine
 from xeemu.frontends.hosting.memories import Memory
-from xeemu.frontends.hosting.ordering import Access, Block, Command, Discard, Ordering
+from xeemu.frontends.hosting.ordering import BlockingAccessor, Command, CommandAccess, CommandOrder, Discard
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 
 END = 2
@@ -33,7 +33,7 @@ class Queues:
 
     machine: Machine
     device: Device
-    ordering: Ordering = dataclasses.field(default_factory=lambda: Ordering(lambda a, b: None))
+    ordering: CommandOrder = dataclasses.field(default_factory=lambda: CommandOrder(lambda a, b: None))
     open: list[Command] = dataclasses.field(default_factory=list)
     in_order: list[bool] = dataclasses.field(default_factory=list)
     contexts: int = 0
@@ -124,16 +124,16 @@ class Queues:
                 self._check_hang(command, command.blocked)
         self.ordering.wait(numbers)
 
-    def _check_hang(self, command: Command, blocked: Block) -> None:
+    def _check_hang(self, command: Command, blocked: BlockingAccessor) -> None:
         if self._blocked(blocked.memory, blocked.writes) is not None:
             raise self.machine.refuse(
                 f"the program hangs here: it waits for the command of line {command.place.line}, which waits for the "
                 f"end of the host accessor of line {blocked.place.line}; end that accessor's scope before the wait"
             )
 
-    def _blocked(self, memory: Memory, writes: bool) -> Block | None:
+    def _blocked(self, memory: Memory, writes: bool) -> BlockingAccessor | None:
         place = self.buffers.viewed(memory, writes)
-        return None if place is None else Block(memory, writes, place)
+        return None if place is None else BlockingAccessor(memory, writes, place)
 
     def hold(self, pointer: Any, size: Any) -> None:
         """A buffer begins that has the host's memory, all of it, till it ends."""
@@ -163,13 +163,13 @@ class Queues:
             self.buffers.end_view(memory, mode != _READ)
             words.watch(memory, self.machine.on_access if self.buffers.is_held(memory) else None)
 
-    def touch(self, memory: Memory, writes: bool) -> Access | None:
+    def touch(self, memory: Memory, writes: bool) -> CommandAccess | None:
         """An access by the host's code; a command's, where one is put together. Gives the access that conflicts."""
         if not self.open:
             return self.ordering.pending(memory, writes)
         accesses = self.open[-1].accesses
         if not any(a.memory is memory and a.writes >= writes for a in accesses):
-            accesses.append(Access("", "a copy, fill or host task", self.machine.place, memory, writes))
+            accesses.append(CommandAccess("", "a copy, fill or host task", self.machine.place, memory, writes))
             if self.machine.strict:
                 words.watch(memory, self.machine.on_access)
         return None

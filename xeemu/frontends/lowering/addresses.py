@@ -8,7 +8,7 @@ from xeemu.frontends import arithmetic, composites, types, values
 from xeemu.frontends.lowering import nulls
 from xeemu.frontends.lowering.walk import Walk
 from xeemu.frontends.types import Scalar
-from xeemu.frontends.values import Address, Either, Number, Pointing, Value
+from xeemu.frontends.values import Either, Number, Pointing, RegisterAddress, Value
 from xeemu.language.interface import Retrace
 
 _ALIGNMENT = 128
@@ -31,7 +31,7 @@ def of(walk: Walk, pointer: Value, to: Scalar) -> Number:
     if nulls.is_null(walk, pointer):
         nulls.check_given(walk, pointer, "taken as an integer")
         return values.constant(0, to)
-    if isinstance(pointer, Address) and not types.holds_pointer(pointer.variable[1].type):
+    if isinstance(pointer, RegisterAddress) and not types.holds_pointer(pointer.variable[1].type):
         raise Retrace(pointer.variable[1], _IN_MEMORY)
     if not isinstance(pointer, Pointing):
         raise walk.refuse("the address of a constant, or of a pointer, as an integer; use an index instead")

@@ -10,7 +10,7 @@ from xeemu.frontends.lowering import places
 from xeemu.frontends.lowering.walk import Walk
 from xeemu.frontends.tree import Call
 from xeemu.frontends.types import Type
-from xeemu.frontends.values import Address, Components, Either, Null, Number, Pointing, Value
+from xeemu.frontends.values import Components, Either, Null, Number, Pointing, RegisterAddress, Value
 
 _MOST = 256
 """Elements that are copied one by one."""
@@ -53,7 +53,7 @@ def _pointee(walk: Walk, pointer: Value) -> Type:
             return _pointee(walk, other)
         case Either(then=a):
             return _pointee(walk, a)
-        case Pointing(type=of) | Address(type=of) if not isinstance(of.pointee, types.Void):
+        case Pointing(type=of) | RegisterAddress(type=of) if not isinstance(of.pointee, types.Void):
             return types.innermost(of.pointee)
     raise walk.refuse("memcpy or memset of something whose type is not known; write a loop over its elements")
 
@@ -65,9 +65,9 @@ def _first(pointer: Value) -> Value:
             return Either(to, condition, _first(a), _first(b))
         case Pointing(type=types.Pointer(pointee=types.Array() as of, space=space), memory=memory, offset=offset):
             return Pointing(types.Pointer(types.innermost(of), space), memory, offset)
-        case Address(type=types.Pointer(pointee=types.Array(element=inner), space=space), path=path):
+        case RegisterAddress(type=types.Pointer(pointee=types.Array(element=inner), space=space), path=path):
             start = (*path, values.constant(0, types.INT))
-            return _first(Address(types.Pointer(inner, space), pointer.variable, start))
+            return _first(RegisterAddress(types.Pointer(inner, space), pointer.variable, start))
     return pointer
 
 

@@ -18,7 +18,18 @@ from xeemu.frontends.lowering import registers, targets
 from xeemu.frontends.lowering.effects import Effects
 from xeemu.frontends.lowering.walk import Key, Walk
 from xeemu.frontends.tree import If, Loop, Variable
-from xeemu.frontends.values import Address, Data, Either, Elements, Fields, Handle, Null, Number, Pointing, Value
+from xeemu.frontends.values import (
+    ArrayValue,
+    Data,
+    Either,
+    Fields,
+    Handle,
+    Null,
+    Number,
+    Pointing,
+    RegisterAddress,
+    Value,
+)
 from xeemu.language.memory import Memory
 
 Carry: TypeAlias = tuple[tuple[jax.Array, ...], tuple[Memory, ...], tuple[jax.Array, ...]]
@@ -177,7 +188,7 @@ def _resolve_value(walk: Walk, key: Key, value: Value, keys: set[Key], memories:
     match value:
         case Pointing(memory=memory):
             memories.add(memory)
-        case Address(variable=variable):
+        case RegisterAddress(variable=variable):
             keys.add(variable)
         case Handle(what=image) if image in walk.memories:
             memories.add(image)
@@ -331,7 +342,7 @@ def _parts(of: types.Type, value: Value) -> list[tuple[types.Type, Value]]:
     if isinstance(value, Fields):
         return [(f.type, value.items[f.name]) for f in value.type.fields]
     assert isinstance(of, types.Array)
-    assert isinstance(value, Elements)
+    assert isinstance(value, ArrayValue)
     return [(of.element, x) for x in value.items]
 
 
@@ -339,8 +350,8 @@ def _whole(value: Value, parts: Sequence[Value]) -> Value:
     """A value like another one, of other elements or fields."""
     if isinstance(value, Fields):
         return Fields(value.type, dict(zip(value.items, parts, strict=True)))
-    assert isinstance(value, Elements)
-    return Elements(value.type, tuple(parts))
+    assert isinstance(value, ArrayValue)
+    return ArrayValue(value.type, tuple(parts))
 
 
 def _is_event(of: types.Type) -> bool:

@@ -10,7 +10,7 @@ from xeemu.frontends import types, values
 from xeemu.frontends.lowering import places
 from xeemu.frontends.lowering.walk import Walk
 from xeemu.frontends.types import Type
-from xeemu.frontends.values import Address, Data, Either, Elements, Handle, Number, Value
+from xeemu.frontends.values import ArrayValue, Data, Either, Handle, Number, RegisterAddress, Value
 
 _MOST = 64
 """Of so many events that are waited for at once it is looked at which they are."""
@@ -36,7 +36,7 @@ def memories(event: Value, masks: list[Data]) -> frozenset[Any] | None:
             if condition.ndim:
                 masks.append(condition)
             return _joined(memories(a, masks), memories(b, masks))
-        case Elements(items=items):
+        case ArrayValue(items=items):
             return functools.reduce(_joined, [memories(item, masks) for item in items], none)
     return none
 
@@ -67,10 +67,10 @@ def listed(walk: Walk, count: Value, pointer: Value) -> Value:
     unknown = Handle(event, None)
     if not isinstance(count, Number) or not count.known or not 0 <= int(count.python) <= _MOST:
         return unknown
-    if not isinstance(pointer, Address | Either):
+    if not isinstance(pointer, RegisterAddress | Either):
         return unknown
     steps = (values.constant(k, types.INT) for k in range(int(count.python)))
     items = [
         places.read(walk, places.behind(walk, places.advanced(walk, pointer, k, event.size), event)) for k in steps
     ]
-    return Elements(types.Array(event, len(items)), tuple(items))
+    return ArrayValue(types.Array(event, len(items)), tuple(items))

@@ -25,16 +25,16 @@ from xeemu.frontends.tree import (
 )
 from xeemu.frontends.types import Scalar
 from xeemu.frontends.values import (
-    Address,
+    ArrayValue,
     Components,
     Data,
     Either,
-    Elements,
     Fields,
     Handle,
     Null,
     Number,
     Pointing,
+    RegisterAddress,
     Value,
 )
 
@@ -91,15 +91,15 @@ def _decayed(walk: Walk, of: types.Array, spot: places.Spot) -> Value:
         case places.Cell(pointer):
             return dataclasses.replace(pointer, type=dataclasses.replace(pointer.type, pointee=of.element))
         case places.Slot(key, path) if isinstance(of.element, types.Opaque):
-            return Address(private, key, (*path, 0))
+            return RegisterAddress(private, key, (*path, 0))
         case places.Slot(key, path):
-            return Address(private, key, (*path, values.constant(0, types.INT)))
+            return RegisterAddress(private, key, (*path, values.constant(0, types.INT)))
         case places.Chosen(condition, a, b):
             return Either(private, condition, _decayed(walk, of, a), _decayed(walk, of, b))
-        case places.Temporary(Elements() as value):
+        case places.Temporary(ArrayValue() as value):
             key = walk.frame.number, Variable("a value", of, "private", walk.place)
             walk.bindings[key] = Binding(value, walk.region, len(walk.frame.jumps))
-            return Address(private, key, (values.constant(0, types.INT),))
+            return RegisterAddress(private, key, (values.constant(0, types.INT),))
         case places.Temporary(value):
             return value
     raise AssertionError(spot)
@@ -300,7 +300,7 @@ def _initializer(walk: Walk, node: Initializer) -> Value:
             items = {f.name: _item(walk, given.get(f.name), f.type) for f in fields}
             return Fields(of, items)
         case types.Array(element=inner, count=count):
-            return Elements(
+            return ArrayValue(
                 of, tuple(_item(walk, node.items[k] if k < len(node.items) else None, inner) for k in range(count))
             )
     return arithmetic.converted(walk.evaluate(node.items[0]), of) if node.items else values.zero(of)

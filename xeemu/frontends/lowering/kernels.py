@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from xeemu.frontends import composites, opaques, types, values
-from xeemu.frontends.functions import Function, Program
+from xeemu.frontends.functions import Function, TranslationUnit
 from xeemu.frontends.lowering import (
     constants,
     definite_assignment,
@@ -26,7 +26,7 @@ from xeemu.frontends.lowering import (
     transfers,
 )
 from xeemu.frontends.lowering.memories import element
-from xeemu.frontends.lowering.walk import Layout, Walk
+from xeemu.frontends.lowering.walk import MemoryLayout, Walk
 from xeemu.frontends.texts import Pieces
 from xeemu.frontends.tree import (
     Assignment,
@@ -47,11 +47,11 @@ from xeemu.frontends.values import Data, Pointing, Value
 from xeemu.language.memory import Memory
 from xeemu.language.workgroup import WorkGroup
 
-__all__ = ["Given", "deciding", "element", "run", "written"]
+__all__ = ["TracedArguments", "deciding", "element", "run", "written"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Given:
+class TracedArguments:
     """What a kernel is traced with.
 
     Attributes:
@@ -77,7 +77,7 @@ class Given:
     checked: bool
 
 
-def run(program: Program, function: Function, wg: WorkGroup, given: Given) -> dict[str, Memory]:
+def run(program: TranslationUnit, function: Function, wg: WorkGroup, given: TracedArguments) -> dict[str, Memory]:
     """Walks a kernel while it is traced.
 
     Args:
@@ -126,7 +126,7 @@ def _assign(walk: Walk, function: Function, scalars: Mapping[str, Any]) -> None:
             memories.give(walk, parameter, _value(parameter.type, scalars[parameter.name]))
 
 
-def initial(program: Program, function: Function, variable: Variable, granule: int | None) -> np.ndarray:
+def initial(program: TranslationUnit, function: Function, variable: Variable, granule: int | None) -> np.ndarray:
     """What the memory of a variable of program scope holds before a launch, see `statics`."""
     nobody: Any = statics.Nobody()
     walk = Walk(program, function, nobody, expressions.evaluate, statements.execute, {})
@@ -147,12 +147,12 @@ def _parameter(
             )
         else:
             walk.memories[name] = arrays[name]
-            walk.layouts[name] = Layout(name, of.space, types.BY_DTYPE[np.dtype(arrays[name].dtype)])
+            walk.layouts[name] = MemoryLayout(name, of.space, types.BY_DTYPE[np.dtype(arrays[name].dtype)])
         walk.declare(parameter, start)
         return arrays.get(name)
     if opaques.is_image(of):
         walk.memories[name] = arrays[name]
-        walk.layouts[name] = Layout(name, "image", types.BY_DTYPE[np.dtype(arrays[name].dtype)])
+        walk.layouts[name] = MemoryLayout(name, "image", types.BY_DTYPE[np.dtype(arrays[name].dtype)])
         walk.declare(parameter, values.Handle(of, name))
         return arrays[name]
     return None
@@ -237,7 +237,7 @@ def _written(walk: Walk, function: Function) -> set[Any]:
     return {v for v in stored if v in walk.memories} | {p.name for p in function.parameters if p in stored}
 
 
-def deciding(program: Program, function: Function) -> frozenset[str]:
+def deciding(program: TranslationUnit, function: Function) -> frozenset[str]:
     """The integer parameters on which a loop, a branch, an index or a size hangs: these have to be known."""
     wanted: set[Variable] = set()
     for part in effects.functions(function):

@@ -13,7 +13,7 @@ from jax import lax
 
 from xeemu.frontends import arithmetic, composites, types, values
 from xeemu.frontends.lowering import partial_records, registers
-from xeemu.frontends.lowering.walk import Layout, Walk
+from xeemu.frontends.lowering.walk import MemoryLayout, Walk
 from xeemu.frontends.tree import Variable
 from xeemu.frontends.types import Scalar, Type
 from xeemu.frontends.values import Data, Number, Pointing, Value
@@ -70,7 +70,7 @@ def allocate(walk: Walk, key: Any, name: str, of: Type, space: str, count: int |
     values.need(held.dtype)
     make = walk.wg.local if space == "local" else walk.wg.private
     walk.memories[key] = make(max(size, 1), held.dtype, name=name)
-    walk.layouts[key] = Layout(name, space, held)
+    walk.layouts[key] = MemoryLayout(name, space, held)
 
 
 def give(walk: Walk, parameter: Variable, value: Value) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from xeemu.frontends import types, values
 from xeemu.frontends.lowering import constants
-from xeemu.frontends.lowering.walk import Layout, Walk
+from xeemu.frontends.lowering.walk import MemoryLayout, Walk
 from xeemu.frontends.values import Handle, Null, Pointing, Value
 from xeemu.language.dialect import NULL
 from xeemu.language.interface import Retrace
@@ -27,7 +27,7 @@ def allocate(walk: Walk) -> None:
         return
     held = types.BY_DTYPE[np.dtype(f"uint{8 * walk.granules[KEY]}")]
     walk.memories[KEY] = walk.wg.private(0, held.dtype, name=NULL)
-    walk.layouts[KEY] = Layout(NULL, "private", held, null=True)
+    walk.layouts[KEY] = MemoryLayout(NULL, "private", held, null=True)
 
 
 def pointing(walk: Walk, pointer: Value) -> Value:

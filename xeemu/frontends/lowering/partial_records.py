@@ -14,7 +14,7 @@ import numpy as np
 from xeemu.frontends import types, values
 from xeemu.frontends.functions import Function
 from xeemu.frontends.lowering import effects
-from xeemu.frontends.lowering.walk import Layout, Walk
+from xeemu.frontends.lowering.walk import MemoryLayout, Walk
 from xeemu.frontends.tree import (
     Assignment,
     Call,
@@ -72,7 +72,7 @@ def prepare(walk: Walk, kernel: Function) -> None:
         if isinstance(key, Variable) and layout.space == "private" and _holds_records(key):
             (count,) = walk.memories[key].shape
             walk.memories[_Flags(key)] = walk.wg.private(count, np.uint8, name=layout.name)
-            walk.layouts[_Flags(key)] = Layout(layout.name, "private", types.UCHAR)
+            walk.layouts[_Flags(key)] = MemoryLayout(layout.name, "private", types.UCHAR)
             note(walk, key, values.consecutive(np.int32(0), count, walk.shape), False)
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from xeemu.frontends import arithmetic, composites, types, values
 from xeemu.frontends.lowering import unions
-from xeemu.frontends.values import Components, Data, Elements, Fields, Handle, Null, Number, Value
+from xeemu.frontends.values import ArrayValue, Components, Data, Fields, Handle, Null, Number, Value
 
 
 def picked(value: Value, path: tuple[Any, ...]) -> Value:
@@ -15,10 +15,10 @@ def picked(value: Value, path: tuple[Any, ...]) -> Value:
                 value = unions.member(of_record, fields, step)
             case Fields(items=fields):
                 value = fields[step]
-            case Elements(type=of_array, items=items) if isinstance(of_array.element, types.Opaque):
+            case ArrayValue(type=of_array, items=items) if isinstance(of_array.element, types.Opaque):
                 known = step is not None and 0 <= step < len(items)
                 value = items[step] if known else Handle(of_array.element, None)  # an event that is not known
-            case Elements(items=items):
+            case ArrayValue(items=items):
                 value = element_of(items, step)
             case Components(type=vector, items=lanes) if len(step) == 1:
                 value = lanes[step[0]]
@@ -43,13 +43,13 @@ def put(value: Value, path: tuple[Any, ...], part: Value) -> Value:
             return Fields(of_record, {**fields, step: put(fields[step], rest, part)})
         case Handle():
             return value  # an array of events that are not known
-        case Elements(type=of_array) if step is None:
+        case ArrayValue(type=of_array) if step is None:
             return Handle(of_array, None)
-        case Elements(type=of_array, items=items) if isinstance(step, int):
-            return Elements(of_array, tuple(put(x, rest, part) if k == step else x for k, x in enumerate(items)))
-        case Elements(type=of_array, items=items):
+        case ArrayValue(type=of_array, items=items) if isinstance(step, int):
+            return ArrayValue(of_array, tuple(put(x, rest, part) if k == step else x for k, x in enumerate(items)))
+        case ArrayValue(type=of_array, items=items):
             changed = [composites.selected(_is(step, k), put(x, rest, part), x) for k, x in enumerate(items)]
-            return Elements(of_array, tuple(changed))
+            return ArrayValue(of_array, tuple(changed))
         case Components(type=vector, items=lanes):
             return Components(vector, _exchanged(lanes, step, rest, part))
     raise AssertionError(value)

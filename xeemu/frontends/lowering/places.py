@@ -9,14 +9,14 @@ from xeemu.frontends.lowering.walk import Key, Walk
 from xeemu.frontends.tree import Binary, Braced, Cast, Evaluate, Expression, Member, Name, Subscript, Swizzle, Unary
 from xeemu.frontends.types import Type
 from xeemu.frontends.values import (
-    Address,
+    ArrayValue,
     Data,
     Either,
-    Elements,
     Fields,
     Null,
     Number,
     Pointing,
+    RegisterAddress,
     Value,
 )
 from xeemu.language.interface import Retrace
@@ -143,7 +143,7 @@ def _element(walk: Walk, node: Subscript, accessed: bool) -> Spot:
     assert isinstance(number, Number)
     if accessed:
         extents.check(walk, node, number)
-    if isinstance(pointer, Elements):  # an array that is no variable, as one of pointers that a kernel is given
+    if isinstance(pointer, ArrayValue):  # an array that is no variable, as one of pointers that a kernel is given
         return Temporary(parts.element_of(pointer.items, number))
     return behind(walk, advanced(walk, pointer, number, node.type.size), node.type)
 
@@ -177,15 +177,15 @@ def advanced(walk: Walk, pointer: Value, by: Number, size_bytes: int, sign: int 
             # Nobody goes on from the null pointer.
             sides = [x if isinstance(x, Null) else advanced(walk, x, by, size_bytes) for x in (a, b)]
             return Either(to, condition, *sides)
-        case Address() if isinstance(pointer.type.pointee, types.Opaque):
+        case RegisterAddress() if isinstance(pointer.type.pointee, types.Opaque):
             return _event(walk, pointer, by)
-        case Address() if by.known and by.python == 0:
+        case RegisterAddress() if by.known and by.python == 0:
             return pointer
-        case Address(path=(*outer, Number() as at)):
+        case RegisterAddress(path=(*outer, Number() as at)):
             further = _further(walk, pointer, at, by, size_bytes)
             _check_known(walk, pointer, tuple(outer), further)
             return dataclasses.replace(pointer, path=(*outer, further))
-        case Address():
+        case RegisterAddress():
             return _stepped(walk, pointer, by)
         case constants.Table():
             return constants.advanced(pointer, by, size_bytes)
@@ -201,7 +201,7 @@ def derived(walk: Walk, pointer: Value, to: types.Pointer, path: list[str]) -> V
                 assert isinstance(of, types.Record)
                 offset, of = offset + of.field(name).offset, of.field(name).type
             return memories.further(walk, pointer, -offset, to.pointee)
-        case Address(path=whole) if whole[-len(path) :] == tuple(path):
+        case RegisterAddress(path=whole) if whole[-len(path) :] == tuple(path):
             return dataclasses.replace(pointer, type=to, path=whole[: -len(path)])
         case Either(condition=condition, then=a, otherwise=b):
             return Either(to, condition, derived(walk, a, to, path), derived(walk, b, to, path))
@@ -210,7 +210,7 @@ def derived(walk: Walk, pointer: Value, to: types.Pointer, path: list[str]) -> V
     raise walk.refuse(f"a pointer to a part of another object than a {to.pointee}")
 
 
-def _event(walk: Walk, pointer: Address, by: Number) -> Value:
+def _event(walk: Walk, pointer: RegisterAddress, by: Number) -> Value:
     """The address of an event some further in its array; of one that is not known, the address of any of them."""
     if not pointer.path and by.known and by.python == 0:
         return pointer
@@ -231,7 +231,7 @@ def _event(walk: Walk, pointer: Address, by: Number) -> Value:
     return found
 
 
-def _further(walk: Walk, pointer: Address, at: Number, by: Number, size_bytes: int) -> Number:
+def _further(walk: Walk, pointer: RegisterAddress, at: Number, by: Number, size_bytes: int) -> Number:
     """The number of an element some steps further."""
     if size_bytes != pointer.type.pointee.size:
         if registers.is_promoted(walk, pointer.variable):
@@ -242,11 +242,11 @@ def _further(walk: Walk, pointer: Address, at: Number, by: Number, size_bytes: i
     return dataclasses.replace(total, given=at.given or by.given)
 
 
-def _check_known(walk: Walk, pointer: Address, outer: tuple[Any, ...], at: Number) -> None:
+def _check_known(walk: Walk, pointer: RegisterAddress, outer: tuple[Any, ...], at: Number) -> None:
     """Has an array of numbers held in a memory if an element of it is not known to compilers, or lies outside."""
     if registers.is_promoted(walk, pointer.variable):
         whole = parts.picked(walk.read(pointer.variable), outer)
-        if not at.known or at.given or not isinstance(whole, Elements) or not 0 <= at.python < len(whole.items):
+        if not at.known or at.given or not isinstance(whole, ArrayValue) or not 0 <= at.python < len(whole.items):
             raise registers.give_up(pointer.variable)
 
 
@@ -255,7 +255,7 @@ def behind(walk: Walk, pointer: Value, to: Type) -> Spot:
     match pointer:
         case Pointing():
             return Cell(dataclasses.replace(pointer, type=dataclasses.replace(pointer.type, pointee=to)))
-        case Address(variable=variable, path=path):
+        case RegisterAddress(variable=variable, path=path):
             return Slot(variable, path)
         case Either(condition=condition, then=a, otherwise=b):
             return Chosen(condition, behind(walk, a, to), behind(walk, b, to))
@@ -264,7 +264,7 @@ def behind(walk: Walk, pointer: Value, to: Type) -> Spot:
     return behind(walk, nulls.place(walk, pointer), to)
 
 
-def _stepped(walk: Walk, pointer: Address, by: Number) -> Value:
+def _stepped(walk: Walk, pointer: RegisterAddress, by: Number) -> Value:
     """A pointer to a component of a vector in registers, some further."""
     *outer, last = pointer.path or (None,)
     if isinstance(last, tuple) and len(last) == 1 and by.known:
@@ -388,7 +388,7 @@ def address(walk: Walk, spot: Spot, of_type: types.Pointer) -> Value:
     """A pointer to a place."""
     match spot:
         case Slot(key, path):
-            return Address(of_type, key, path)
+            return RegisterAddress(of_type, key, path)
         case Cell(pointer):
             return Pointing(of_type, pointer.memory, pointer.offset)
         case Chosen(condition, a, b):

@@ -5,7 +5,7 @@ from xeemu.frontends.lowering import addresses, memories, nulls, places, truths
 from xeemu.frontends.lowering.constants import Table
 from xeemu.frontends.lowering.walk import Walk
 from xeemu.frontends.tree import Binary
-from xeemu.frontends.values import Address, Data, Either, Null, Number, Pointing, Value
+from xeemu.frontends.values import Data, Either, Null, Number, Pointing, RegisterAddress, Value
 
 
 def computed(walk: Walk, node: Binary, a: Value, b: Value) -> Value:
@@ -48,7 +48,7 @@ def _has_distance(a: Value, b: Value) -> bool:
             return a.memory == b.memory
         case Table(), Table():
             return a.numbers is b.numbers
-        case Address(path=(*_, Number())), Address(path=(*_, Number())):
+        case RegisterAddress(path=(*_, Number())), RegisterAddress(path=(*_, Number())):
             return (a.variable, composites.steady(a.path)) == (b.variable, composites.steady(b.path))
     return False
 
@@ -86,6 +86,6 @@ def _is_same(walk: Walk, a: Value, b: Value) -> Data:
         return values.negation(truths.of(walk, other))
     if isinstance(a, Pointing) and isinstance(b, Pointing):
         return values.np.bool_(nulls.is_null(walk, a) and nulls.is_null(walk, b))
-    if isinstance(a, Address) and isinstance(b, Address):
+    if isinstance(a, RegisterAddress) and isinstance(b, RegisterAddress):
         return values.np.bool_((a.variable, composites.steady(a.path)) == (b.variable, composites.steady(b.path)))
     return values.np.bool_(False)

@@ -31,7 +31,7 @@ from xeemu.frontends.tree import (
     Unary,
     Variable,
 )
-from xeemu.frontends.values import Elements, Fields, Null, Number, Value
+from xeemu.frontends.values import ArrayValue, Fields, Null, Number, Value
 from xeemu.language.interface import Retrace
 
 _MOST = 256
@@ -157,7 +157,7 @@ def unset(of: types.Type) -> Value:
     """An array, or a record with some, of which no element was given a value."""
     match of:
         case types.Array(element=element, count=count):
-            return Elements(of, (unset(element),) * count)
+            return ArrayValue(of, (unset(element),) * count)
         case types.Record(fields=fields):
             return Fields(of, {f.name: unset(f.type) for f in fields})
     return Null(of)
@@ -165,7 +165,7 @@ def unset(of: types.Type) -> Value:
 
 def is_unset(value: Value) -> bool:
     """True if an element of an array or field of a record, or of one in it, was given no value."""
-    if isinstance(value, Elements):
+    if isinstance(value, ArrayValue):
         return any(map(is_unset, value.items))
     if isinstance(value, Fields):
         return any(map(is_unset, value.items.values()))
@@ -177,8 +177,8 @@ def settled(value: Value) -> Value:
     match value:
         case Fields(type=of_record, items=fields):
             return Fields(of_record, {name: settled(item) for name, item in fields.items()})
-        case Elements(type=of_array, items=items):
-            return Elements(of_array, tuple(map(settled, items)))
+        case ArrayValue(type=of_array, items=items):
+            return ArrayValue(of_array, tuple(map(settled, items)))
         case Null(type=types.Scalar() | types.Vector()):
             return values.zero(value.type)
         case Number():

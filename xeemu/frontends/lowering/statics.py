@@ -12,15 +12,15 @@ import numpy as np
 
 from xeemu.errors import KernelError
 from xeemu.frontends import types
-from xeemu.frontends.functions import Function, Program
+from xeemu.frontends.functions import Function, TranslationUnit
 from xeemu.frontends.lowering import constants, effects, memories
-from xeemu.frontends.lowering.walk import Layout, Walk
+from xeemu.frontends.lowering.walk import MemoryLayout, Walk
 from xeemu.frontends.tree import Declaration, Name, Variable
 from xeemu.language.memory import Memory
 
 
 @functools.lru_cache(maxsize=512)
-def of(program: Program, kernel: Function) -> dict[str, Variable]:
+def of(program: TranslationUnit, kernel: Function) -> dict[str, Variable]:
     """The statics that a kernel uses and some kernel of the file writes, by the names of their memories."""
     found = [v for v in _used(program, kernel) if _is_written(program, v)]
     taken = {p.name for p in kernel.parameters}
@@ -31,12 +31,12 @@ def of(program: Program, kernel: Function) -> dict[str, Variable]:
     return named
 
 
-def belongs(program: Program, variable: Variable) -> bool:
+def belongs(program: TranslationUnit, variable: Variable) -> bool:
     """True if a variable is a static of a language whose kernels may use such: those of SYCL C++ are the host's."""
     return variable.space == "global" and bool(program.functions)
 
 
-def _used(program: Program, kernel: Function) -> list[Variable]:
+def _used(program: TranslationUnit, kernel: Function) -> list[Variable]:
     """The statics that a kernel and its functions name."""
     mutable = {v for v in program.globals if v.space == "global"}
     found: dict[Variable, None] = {}
@@ -54,7 +54,7 @@ def _used(program: Program, kernel: Function) -> list[Variable]:
     return list(found)
 
 
-def _is_written(program: Program, variable: Variable) -> bool:
+def _is_written(program: TranslationUnit, variable: Variable) -> bool:
     """True if some kernel of the file may write a variable; one that cannot be read may."""
     for kernel in program.kernels:
         try:
@@ -86,7 +86,7 @@ def place(walk: Walk, given: Mapping[Variable, Memory]) -> None:
                 variable.place,
             )
         walk.memories[variable] = memory
-        walk.layouts[variable] = Layout(variable.name, "global", types.BY_DTYPE[np.dtype(memory.dtype)])
+        walk.layouts[variable] = MemoryLayout(variable.name, "global", types.BY_DTYPE[np.dtype(memory.dtype)])
 
 
 class Nobody:

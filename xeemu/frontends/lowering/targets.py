@@ -11,7 +11,7 @@ from jax import lax
 
 from xeemu.frontends import composites, types, values
 from xeemu.frontends.lowering.constants import Table
-from xeemu.frontends.values import Address, Either, Null, Number, Pointing, Value
+from xeemu.frontends.values import Either, Null, Number, Pointing, RegisterAddress, Value
 
 
 def of(pointer: Value) -> list[Value]:
@@ -35,7 +35,7 @@ def _name(target: Value) -> Any:
     match target:
         case Pointing(memory=memory):
             return "memory", memory
-        case Address(variable=variable, path=path):
+        case RegisterAddress(variable=variable, path=path):
             return "variable", variable, composites.steady(path)
         case Table(type=inner, numbers=numbers):
             return "constant", id(numbers), inner

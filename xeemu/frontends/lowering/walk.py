@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from xeemu.frontends import composites, refusals, types, values
-from xeemu.frontends.functions import Function, Program
+from xeemu.frontends.functions import Function, TranslationUnit
 from xeemu.frontends.lowering import sites
 from xeemu.frontends.tree import Expression, SourceLocation, Statement, Variable
 from xeemu.frontends.values import Data, Null, Number, Value
@@ -29,7 +29,7 @@ NOBODY = np.bool_(False)
 
 
 @dataclasses.dataclass(frozen=True)
-class Layout:
+class MemoryLayout:
     """What is known of a memory.
 
     Attributes:
@@ -115,7 +115,7 @@ class Walk:
 
     def __init__(
         self,
-        program: Program,
+        program: TranslationUnit,
         function: Function,
         wg: WorkGroup,
         evaluate: Callable[["Walk", Expression, bool], Value],
@@ -133,7 +133,7 @@ class Walk:
         self.turn = 0  # of all loops that are written out on one line; 0 outside such
         self._turns = itertools.count(1)
         self.joined: list[tuple[frozenset[Any], frozenset[Any]]] = []
-        self.layouts: dict[Any, Layout] = {}
+        self.layouts: dict[Any, MemoryLayout] = {}
         self.bindings: dict[Key, Binding] = {}
         self.constants: dict[Variable, Any] = {}
         self.flows: Mapping[Variable, frozenset[Variable]] = {}

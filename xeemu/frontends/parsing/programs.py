@@ -1,4 +1,4 @@
-"""Reading: OpenCL C, a file or a text, as a `functions.Program`."""
+"""Reading: OpenCL C, a file or a text, as a `functions.TranslationUnit`."""
 
 import hashlib
 import linecache
@@ -6,13 +6,15 @@ import os
 from collections.abc import Sequence
 
 from xeemu.errors import KernelArgumentError
-from xeemu.frontends.functions import Program
+from xeemu.frontends.functions import TranslationUnit
 from xeemu.frontends.parsing import clang
 from xeemu.frontends.parsing import options as build_options
 from xeemu.frontends.parsing.definitions import Definitions
 
 
-def program(path_or_text: str | os.PathLike[str], options: str | Sequence[str] = "", std: str | None = None) -> Program:
+def program(
+    path_or_text: str | os.PathLike[str], options: str | Sequence[str] = "", std: str | None = None
+) -> TranslationUnit:
     """The functions and variables of a file, or of a text.
 
     Args:
@@ -32,7 +34,7 @@ def program(path_or_text: str | os.PathLike[str], options: str | Sequence[str] =
         if not errors.count:
             found = Definitions(unit)
             kernels = [f for f in found.functions.values() if f.kernel]
-            return Program(name, found.functions, kernels, found.globals)
+            return TranslationUnit(name, found.functions, kernels, found.globals)
         failures.append(errors)
     raise min(failures, key=lambda e: e.count).exception(name)
 

@@ -12,7 +12,7 @@ from xeemu.errors import Error
 from xeemu.frontends import binding, types
 from xeemu.frontends.cplusplus.instances import Instances
 from xeemu.frontends.cplusplus.submissions import Submission, submissions
-from xeemu.frontends.functions import Program
+from xeemu.frontends.functions import TranslationUnit
 from xeemu.frontends.lowering import effects
 from xeemu.frontends.sycl import arguments, entries, naming, parameters, plans, ranges
 from xeemu.frontends.sycl.arguments import Signature
@@ -97,7 +97,7 @@ class SyclKernels(Mapping[str, Kernel]):
 
     def _kernel(self, name: str) -> Kernel:
         entry, submission, plan = self.entry(name), self._submissions[name], self.plan(name)
-        program = Program(self.file, {}, [entry.function], [])
+        program = TranslationUnit(self.file, {}, [entry.function], [])
         of = ranges.of(submission)
         signature = Signature(name, (*entry.captures, *entry.constants), plan, _lines(self.instances, submission), of)
         nd_range = of.launch(plan)
