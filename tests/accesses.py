@@ -71,6 +71,7 @@ class Access:
       offset: the constant that the last component ends with, where others access the memory.
       volatile: it is carried out each time, and leaves nothing in registers.
       result: the name of what it loads; without one it goes into a sum of all loads.
+      value: of a load the name by which stores take what it gives, if any do; of a store that, or a number.
     """
 
     label: str
@@ -85,6 +86,7 @@ class Access:
     offset: int = 0
     volatile: bool = False
     result: str = ""
+    value: str = ""
 
     @property
     def kind(self) -> str:
@@ -490,7 +492,7 @@ def _execution(access: Access, state: _State, registers: Registers) -> Execution
         tuple(number for name, number in sorted(state.counters.items()) if name in _named(access)),
         state.names["group_linear"],
         literals,
-        registers.access(access.op, _place(access, state), element, literals, access.volatile),
+        registers.access(access.op, _place(access, state), element, literals, access.volatile, access.value),
         access.mask is not None and bool(mask[state.active].all()),
     )
 

@@ -12,7 +12,7 @@ import itertools
 import math
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Set
 
 from accesses import Access, Barrier, Branch, Loop, Program, Statement, Value, changed
 
@@ -32,7 +32,30 @@ def program(seed: int) -> Program:
     draw = _Draw(chance, local, groups, spaces, is_opencl)
     draw.asking = random.Random(f"{seed} asking")
     body = tuple(s for _ in range(chance.randint(1, 3)) for s in draw.statements(0))
-    return Program(seed, sizes, local, ragged, chance.choice((16, 16, 32)), body, is_opencl)
+    made = Program(seed, sizes, local, ragged, chance.choice((16, 16, 32)), body, is_opencl)
+    stored = {a.memory for a in made.accesses if a.op == "store"}
+    return dataclasses.replace(made, body=_storing(body, random.Random(f"{seed} storing"), stored, ()))
+
+
+def _storing(
+    body: tuple[Statement, ...], chance: Chance, stored: Set[str], loaded: tuple[Access, ...]
+) -> tuple[Statement, ...]:
+    """Statements whose stores, to some memories, are of numbers, or of what was loaded from the memory before."""
+    found: list[Statement] = []
+    for s in body:
+        if isinstance(s, Loop):
+            s = dataclasses.replace(s, body=_storing(s.body, chance, stored, loaded))
+        elif isinstance(s, Branch):
+            ways = (_storing(way, chance, stored, loaded) for way in (s.then, s.otherwise))
+            s = dataclasses.replace(s, **dict(zip(("then", "otherwise"), ways, strict=True)))
+        elif isinstance(s, Access) and s.op == "store":
+            values = [load.value for load in loaded if load.memory == s.memory]
+            s = dataclasses.replace(s, value=chance.choice(("1", "1", "2", "3", *values, *values)))
+        elif isinstance(s, Access) and s.op == "load" and s.memory in stored and not s.result:
+            s = dataclasses.replace(s, value=f"v{s.label}")
+            loaded += (s,)
+        found.append(s)
+    return tuple(found)
 
 
 def _sizes(chance: Chance) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:

@@ -80,7 +80,8 @@ def _access(access: Access) -> list[str]:
         cast = f"({'volatile ' if access.volatile else ''}{access.space} {const}{of} *)({pointer})"
         place = f"({cast})[{at[-1] if access.private > 1 else 0}]"
     where = "" if access.mask is None else f"if ({in_c(access.mask.plain)}) "
-    return [f"{where}{_operation(access, place, of)}  // {access.label}"]
+    declared = [f"{of} {access.value} = ({of})(0);"] if access.op == "load" and access.value else []
+    return [*declared, f"{where}{_operation(access, place, of)}  // {access.label}"]
 
 
 def _operation(access: Access, place: str, of: str) -> str:
@@ -88,9 +89,10 @@ def _operation(access: Access, place: str, of: str) -> str:
         return f"int {access.result} = {place};"
     if access.op == "load":
         parts = (f".s{k}" for k in range(access.private)) if access.private > 1 else ("",)
-        return f"{{ {of} loaded = {place}; total += {' + '.join(f'(float)loaded{part}' for part in parts)}; }}"
+        name, declared = (access.value, access.value) if access.value else ("loaded", f"{of} loaded")
+        return f"{{ {declared} = {place}; total += {' + '.join(f'(float){name}{part}' for part in parts)}; }}"
     if access.op == "store":
-        return f"{place} = ({of})(1);"
+        return f"{place} = ({of})({access.value});"
     values = "0, 1" if access.op == "compare_exchange" else "1"
     return f"atomic_{_ATOMICS.get(access.op, access.op)}(&{place}, {values});"
 

@@ -1,9 +1,10 @@
 """Which loads of a program are left out, since a work-item has in a register what they would load.
 
 By the rules of xeemu/cost/README.md alone, execution after execution: it has what it has loaded from the same place or
-stored there, for the lanes that did, until something is stored to what may be the same, or a barrier comes. After a
-branch it has what both ways leave, and in a loop what is there before the loop and after an iteration, however many
-it has. A place that a counter is in is another one in each iteration.
+stored there, for the lanes that did, until something is stored to what may be the same, or a barrier comes. A store of
+what the place holds is left out too, and changes nothing. After a branch it has what both ways leave, and in a loop
+what is there before the loop and after an iteration, however many it has. A place that a counter is in is another one
+in each iteration.
 """
 
 import re
@@ -24,10 +25,12 @@ def literal(text: str, counters: Mapping[str, int]) -> Literal:
 
 
 class _Held(NamedTuple):
-    """What is in registers of one place: its elements, and for each time the conditions that the lanes have met."""
+    """What is in registers of one place: its elements, for each time the conditions that the lanes have met, and these
+    with what stands for the value where that is known."""
 
     element: np.ndarray
     lanes: tuple[Literals, ...]
+    values: frozenset[tuple[Literals, Any]]
 
 
 Place = tuple[str, Any, int]
@@ -47,6 +50,7 @@ class Registers:
     def __init__(self, changed: Set[str], all_meet: bool) -> None:
         self._changed, self._all_meet, self._held = changed, all_meet, Held()
         self.empty = set[tuple[str, tuple[int, ...]]]()  # loops that had no iteration
+        self._named = dict[str, tuple[Literals, Any]]()  # by name what was loaded, and for which lanes
 
     def copy(self) -> Held:
         return dict(self._held)
@@ -65,7 +69,9 @@ class Registers:
             ways = [[each - conditions for each in held[place].lanes] for held in (other, self._held)]
             both = [one for a, b in (ways, ways[::-1]) for one in a if any(each <= one for each in b)]
             if both:
-                found[place] = other[place]._replace(lanes=tuple(dict.fromkeys(both)))
+                told = [{(each - conditions, v) for each, v in held[place].values} for held in (other, self._held)]
+                values = {one for a, b in (told, told[::-1]) for one in a if _has(b, *one)}
+                found[place] = _Held(other[place].element, tuple(dict.fromkeys(both)), frozenset(values))
         self._held = found
 
     def meet(self, memory: str) -> None:
@@ -80,21 +86,39 @@ class Registers:
             if not lanes or repr(counter) in repr(place[1]):
                 del self._held[place]
             else:
-                self._held[place] = held._replace(lanes=lanes)
+                values = frozenset(each for each in held.values if repr(counter) not in repr(each[0]))
+                self._held[place] = held._replace(lanes=lanes, values=values)
 
-    def access(self, op: str, place: Place, element: np.ndarray, lanes: Literals, volatile: bool) -> bool:
+    def access(
+        self, op: str, place: Place, element: np.ndarray, lanes: Literals, volatile: bool, value: str = ""
+    ) -> bool:
         """An access to elements `[L, P]`; false if it is left out."""
-        held = self._held.get(place)
         if op == "load":
-            if not volatile and held is not None and any(each <= lanes for each in held.lanes):
-                return False
-            if not volatile:
-                self._held[place] = _Held(element, (*(held.lanes if held else ()), lanes))
-            return True
+            return self._load(place, element, lanes, volatile, value)
+        by, stored = self._named.get(value, (frozenset(), value))
+        is_told = op == "store" and not volatile
+        if is_told and by <= lanes and place in self._held and _has(self._held[place].values, lanes, stored):
+            return False
         self._held = {at: held for at, held in self._held.items() if not _may_be_same(at, held, place, element)}
-        if op == "store" and not volatile:
-            self._held[place] = _Held(element, (lanes,))
+        if is_told:
+            values = frozenset({(lanes, stored)} if by <= lanes else ())
+            self._held[place] = _Held(element, (lanes,), values)
         return True
+
+    def _load(self, place: Place, element: np.ndarray, lanes: Literals, volatile: bool, name: str) -> bool:
+        held = _Held(element, (), frozenset()) if volatile else self._held.get(place, _Held(element, (), frozenset()))
+        loaded = next((value for each, value in held.values if each <= lanes), object())
+        self._named[name] = lanes, loaded
+        is_there = any(each <= lanes for each in held.lanes)
+        if not volatile:
+            made = held.lanes if is_there else (*held.lanes, lanes)
+            self._held[place] = _Held(held.element, made, held.values | {(lanes, loaded)})
+        return not is_there
+
+
+def _has(told: Set[tuple[Literals, Any]], lanes: Literals, value: Any) -> bool:
+    """True if all lanes that meet some conditions have a value."""
+    return any(each <= lanes and value == stored for each, stored in told)
 
 
 def _may_be_same(at: Place, held: _Held, place: Place, element: np.ndarray) -> bool:

@@ -67,11 +67,13 @@ def _access(access: Access, margin: str, every: str) -> list[str]:
     if access.op == "load":
         private = ".sum(-1)" if access.private > 1 else ""
         loaded = f"{m}.load(({index},){also})"
+        if access.value:
+            loaded = f"({access.value} := {loaded})"
         lines.append(
             f"{access.result} = {loaded}" if access.result else f"total = total + {loaded}.astype(jnp.float32){private}"
         )
     elif access.op == "store":
-        lines.append(f"{m} = {m}.at[{index}].set(1{also})")
+        lines.append(f"{m} = {m}.at[{index}].set({access.value}{also})")
     elif access.op == "compare_exchange":
         lines.append(f"_, {m} = {m}.atomic[{index}].compare_exchange(0, 1{also})")
     elif access.op in ("exchange", "fetch_add"):

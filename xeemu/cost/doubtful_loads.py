@@ -19,15 +19,16 @@ from xeemu.knowledge.analysis import Facts
 from xeemu.language.linearity import Allocation
 
 
-def of_program(program: MemorySteps, never: Set[Key], once: Mapping[Key, Facts]) -> frozenset[Key]:
+def of_program(program: MemorySteps, redundant: Set[Key], never: Set[Key], once: Mapping[Key, Facts]) -> frozenset[Key]:
     """The doubtful loads of a program.
 
     Args:
       program: what it does.
+      redundant: stores that some compiler leaves out.
       never: the loads that the model leaves out.
       once: those that it makes once in each execution of a body.
     """
-    least, most = _Least(program), _Most(program)
+    least, most = _Least(program), _Most(program, redundant)
     least.go(program.steps, {})
     most.go(program.steps, {})
     every = {step.key for step in accesses(program.steps) if isinstance(step, Load)}
@@ -147,9 +148,9 @@ class _Most:
       found: the loads that it need not carry out each time, with how they may have been accessed before, as `_Before`.
     """
 
-    def __init__(self, program: MemorySteps) -> None:
+    def __init__(self, program: MemorySteps, redundant: Set[Key]) -> None:
         self.found: dict[Key, frozenset[int]] = {}
-        self._program = program
+        self._program, self._redundant = program, redundant
 
     def go(self, steps: Sequence[Step], registers: _Before) -> _Before:
         """Goes through steps; gives what may be in registers after them."""
@@ -161,7 +162,7 @@ class _Most:
                 registers = self._repeat(step, registers)
             elif isinstance(step, Branch):
                 registers = _either([self.go(body, dict(registers)) for body in step.bodies])
-            else:
+            elif isinstance(step, Change) or step.key not in self._redundant:
                 changed = step.place if isinstance(step, Store) else step.memory
                 registers = {place: by for place, by in registers.items() if not may_be_same(changed, place)}
                 if isinstance(step, Store) and step.value is not None:
@@ -175,7 +176,7 @@ class _Most:
 
     def _repeat(self, loop: Loop, registers: _Before) -> _Before:
         end = self.go(loop.steps, dict(registers))
-        by = frozenset({loop.depth if loop.counted else _NOT_WRITTEN_OUT})
+        by = frozenset({loop.depth if loop.may_be_written_out else _NOT_WRITTEN_OUT})
         lasting = dict.fromkeys(self._still_there(end, loop), by)
         return _either([registers, end, self.go(loop.steps, _either([registers, lasting]))])
 

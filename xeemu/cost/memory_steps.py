@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xeemu.cost import first_iterations
+from xeemu.cost.copies import Copies
 from xeemu.cost.places import Family, Place
 from xeemu.cost.sums import Sum, Sums
 from xeemu.ir import control, ops
@@ -34,12 +35,14 @@ class Load(NamedTuple):
       place: of its elements.
       lanes: numbers of the conditions that lanes meet which take part.
       value: what it gives.
+      number: the value's.
     """
 
     key: Key
     place: Place
     lanes: frozenset[int]
     value: Value
+    number: int
 
 
 class Store(NamedTuple):
@@ -50,6 +53,7 @@ class Store(NamedTuple):
       place: of its elements.
       lanes: numbers of the conditions that lanes meet which take part.
       value: what a load of the place would give; None if that is not told.
+      number: of the value that is stored.
       volatile: it is carried out each time.
     """
 
@@ -57,6 +61,7 @@ class Store(NamedTuple):
     place: Place
     lanes: frozenset[int]
     value: Value | None
+    number: int
     volatile: bool
 
 
@@ -81,7 +86,7 @@ class Loop(NamedTuple):
       around: the call path of the body that it stands in.
       lanes: numbers of the conditions that lanes meet which come to it.
       certain: true if it has an iteration each time.
-      counted: true if constants tell how many it has, so that a compiler may write it out.
+      iterations: how many it has, so that a compiler may write it out; None if no constants tell.
       following: by number of what an iteration is given what it gives to the next one.
     """
 
@@ -90,8 +95,13 @@ class Loop(NamedTuple):
     around: Facts
     lanes: frozenset[int]
     certain: bool
-    counted: bool
+    iterations: int | None
     following: Mapping[int, int]
+
+    @property
+    def may_be_written_out(self) -> bool:
+        """True if a compiler may write its iterations one after the other, and there are several."""
+        return self.iterations is not None and self.iterations > 1
 
 
 Step = Load | Store | Change | Branch | Loop
@@ -155,6 +165,7 @@ class MemorySteps:
         self._sums = Sums(self._numbers, self._depth, self._rank)
         self._lanes: dict[int, frozenset[int]] = {}  # by number of a mask, or its 0 and 1, what all holds if it does
         self._otherwise_zero: dict[int, frozenset[int]] = {}  # by number the conditions without which it is 0
+        self._copies = Copies()
         self._less: dict[int, Sum] = {}  # by number of a condition what is less than 0, or not more, if it holds
         self.steps: list[Step] = []
         given = [self._numbers.new() for _ in tree.root.body.taken]
@@ -205,6 +216,8 @@ class MemorySteps:
             self._depth |= dict.fromkeys(results, self.varies(used))
         if (conditions := self._all_of(op, used)) is not None:
             self._lanes[results[0]] = conditions
+        if used:
+            self._copies.note(op, used, results[0], self._conditions(used[0]))
         if op.name == "select_n" and self._sums.of(used[1]) == _ZERO:
             self._otherwise_zero[results[0]] = self._conditions(used[0])
         if op.name == "lt" and op.merges:  # the number of an iteration, which is not below 0, and how many there are
@@ -295,10 +308,12 @@ class MemorySteps:
             if op.name == ops.STORE:
                 value = op.operands[1 + access.rank]
                 is_told = value.dtype == place.family.memory.dtype and not access.volatile
-                scope.steps.append(Store(key, place, lanes, value if is_told else None, access.volatile))
+                stored, number = (value if is_told else None), self._stored(value, found, lanes)
+                scope.steps.append(Store(key, place, lanes, stored, number, access.volatile))
             elif not access.volatile:
-                scope.steps.append(Load(key, place, lanes, op.results[0]))
-                return [self._loaded(place, lanes)]
+                number = self._loaded(place, lanes)
+                scope.steps.append(Load(key, place, lanes, op.results[0], number))
+                return [number]
         return results
 
     def _place(self, op: Op, key: Key, found: Mapping[Value, int]) -> Place:
@@ -312,6 +327,12 @@ class MemorySteps:
             return Place(Family(memory, (number,)), frozenset({()}))
         elements = (tuple(c.constant + c.step * k for c in known) for k in range(math.prod(private)))
         return Place(Family(memory, tuple(c.base for c in known)), frozenset(elements))
+
+    def _stored(self, value: Value, found: Mapping[Value, int], lanes: frozenset[int]) -> int:
+        """The number of what lanes store that meet some conditions."""
+        if isinstance(value, Constant) and value.array.size and (value.array == value.array.flat[0]).all():
+            return self._numbers.of(("stored", str(value.dtype), value.array.flat[0].tobytes()))
+        return self._copies.of(self._of(value, found), lanes)
 
     def _loaded(self, place: Place, lanes: frozenset[int]) -> int:
         """The number of what a load gives now."""
@@ -352,5 +373,5 @@ class MemorySteps:
                 given[at] = used[len(op.seen) + at] if value is output else given[at]
             outputs = self._body(region, inner[k], [*seen, *given], scope)
             following = dict(zip(given, outputs, strict=False))
-        counted = induction.iterations(facts, number) is not None
-        return Loop(scope.steps, scope.depth, facts, scope.lanes, inner[-1] in self._begun, counted, following)
+        iterations = induction.iterations(facts, number)
+        return Loop(scope.steps, scope.depth, facts, scope.lanes, inner[-1] in self._begun, iterations, following)

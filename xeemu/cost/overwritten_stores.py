@@ -70,7 +70,9 @@ class _Analysis:
         self.found |= {s.key for s in inside if isinstance(s, Store) and self._is_sunk(s, loop, inside)}
         left = self._without_read(inside, later)
         begun = self.go(loop.steps, left)
-        if loop.counted and (next_ones := self._alike(begun, loop)):  # a compiler may write it out, and sees the next
+        if loop.may_be_written_out and (
+            next_ones := self._alike(begun, loop)
+        ):  # a compiler may write it out, and sees the next
             self.go(loop.steps, _either(left, next_ones))
         if not loop.certain:
             begun = {p: {lanes | {_UNCERTAIN}: keys for lanes, keys in by.items()} for p, by in begun.items()}

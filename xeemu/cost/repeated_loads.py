@@ -13,7 +13,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
-from xeemu.cost import doubtful_loads, first_iterations, overwritten_stores
+from xeemu.cost import doubtful_loads, first_iterations, overwritten_stores, redundant_stores
 from xeemu.cost.memory_steps import Branch, Change, Load, Loop, MemorySteps, Step, Store
 from xeemu.cost.places import Family, Place, may_be_same
 from xeemu.ir.program import Value
@@ -42,7 +42,8 @@ def of_tree(tree: AccessTree, unused: Set[Key]) -> RepeatedLoads:
     program = MemorySteps(tree, unused)
     analysis = _Analysis(program)
     analysis.body(program.steps, _Registers(), _Body(0))
-    doubtful = doubtful_loads.of_program(program, analysis.never.keys(), analysis.once)
+    redundant = redundant_stores.of_program(program)
+    doubtful = redundant | doubtful_loads.of_program(program, redundant, analysis.never.keys(), analysis.once)
     doubtful |= overwritten_stores.of_program(program, analysis.never.keys() | doubtful)
     return RepeatedLoads(analysis.never, analysis.once, doubtful)
 
