@@ -138,7 +138,7 @@ def test_a_long_row_for_one_element_is_combined_in_parts_where_rows_are_slow(gro
     geometry = dataclasses.replace(CHUNK.geometry, global_range=(ITEMS * groups,))
     chunk = dataclasses.replace(CHUNK, geometry=geometry, count=groups, target=target)
     one = reference(index(np.zeros_like(LANES), step=0), dtype=dtype)
-    assert access_plans.of_atomic(one, chunk, "add").in_parts == in_parts
+    assert (access_plans.of_atomic(one, chunk, "add").reduction is not None) == in_parts
 
 
 def test_sums_of_floats_are_taken_in_order():

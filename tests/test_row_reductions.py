@@ -10,8 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import COMBINE
 
+from xeemu.devices.target import CPU
 from xeemu.emission import row_reductions
-from xeemu.planning.row_reductions import PARTS, are_rows, longest
+from xeemu.planning.row_reductions import longest, of_axes
+
+FIGURES = CPU.reductions
 
 
 def expected(values, op, axes):
@@ -20,8 +23,8 @@ def expected(values, op, axes):
 
 
 def reduced(x, op, axes):
-    """Values put together, rows in parts if they are such as are taken so."""
-    return row_reductions.reduced(jnp.asarray(x), op, axes, are_rows(x.shape, axes, x.dtype))
+    """Values put together, rows in pieces if they are such as are taken so."""
+    return row_reductions.reduced(jnp.asarray(x), op, axes, of_axes(x.shape, axes, x.dtype, FIGURES))
 
 
 def numbers(shape, dtype="int32"):
@@ -50,7 +53,7 @@ def test_any_axes(data):
         shape.pop()
     axes = data.draw(st.lists(st.integers(0, len(shape) - 1), unique=True, max_size=len(shape)), label="axes")
     op, x = data.draw(st.sampled_from(sorted(COMBINE)), label="op"), numbers(shape)
-    for found in reduced(x, op, axes), row_reductions.reduced(jnp.asarray(x), op, axes, parts=False):
+    for found in reduced(x, op, axes), row_reductions.reduced(jnp.asarray(x), op, axes, None):
         np.testing.assert_array_equal(found, expected(x, op, axes))
 
 
@@ -69,7 +72,7 @@ def test_rows_of_none():
 
 def test_floats_are_left_to_the_compiler():
     x = np.arange(70_000, dtype=np.float32)
-    assert f"f32[{PARTS}]" not in str(jax.make_jaxpr(lambda x: reduced(x, "max", (0,)))(x))
+    assert of_axes(x.shape, (0,), x.dtype, FIGURES) is None
     assert reduced(x, "max", (0,)) == 69_999
 
 
@@ -84,7 +87,28 @@ def test_a_row_of_what_is_computed_takes_no_memory(shape):
 @pytest.mark.parametrize("parts", [1, 16])
 def test_longest(parts):
     for length in (0, 255, 256, 4095, 4096, 5000, 2**20, 10**6, 10**9 + 7):
-        found = longest(length, parts)
+        piece = longest(length, parts, FIGURES)
+        found = piece.length if piece else 0
         assert found <= length
         assert found % (256 * parts) == 0
         assert length - found < max(256 * parts, 0.05 * length)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes", "pieces"),
+    [
+        ((300,), (0,), [(1, 256), (None, 44)]),
+        ((2, 1, 8, 32), (1, 2, 3), [(1, 256)]),
+        ((5000,), (0,), [(16, 4096), (1, 768), (None, 136)]),
+        ((16, 5000), (1,), [(1, 4864), (None, 136)]),
+        ((255,), (0,), None),
+        ((300, 2), (0,), None),
+        ((0, 300), (1,), None),
+    ],
+)
+def test_rows_are_cut_into_pieces_the_longest_first(shape, axes, pieces):
+    """Few rows in parts for as many cores; what is left at the end is the compiler's."""
+    plan = of_axes(shape, axes, np.dtype(np.int32), FIGURES)
+    found = plan and [(getattr(piece, "parts", None), piece.length) for piece in plan.pieces]
+    assert found == pieces
+    assert of_axes(shape, axes, np.dtype(np.int32), None) is None

@@ -120,6 +120,27 @@ class Counting:
 
 
 @dataclasses.dataclass(frozen=True)
+class Reductions:
+    """How long rows of integers are reduced, where the compiler's own loops are slower than vectors put together first.
+
+    2-core EPYC: a sum of 2^20 integers takes 2.4 times as long without, one of as many that are computed 3.9 times.
+    The ratios below are of these two.
+
+    Attributes:
+      short: the longest axis that XLA reduces in one pass (2-core EPYC: with 64 2.3 and 1.7, with 16 1.3 and 1.1).
+      vectors, lanes: so many vectors of so many elements are put together first (2-core EPYC: with 4 vectors 5.2 and
+        1.0, with 16 1.6 and 5.7; with 16 lanes 5.0 and 0.9, with 64 2.3 and 1.5).
+      parts: of a row where rows are fewer, for as many cores (2-core EPYC, 2^22 integers: with 1 1.7 and 2.1 times as
+        long, with 4 1.1 and 1.2, with 64 as long).
+    """
+
+    short: int
+    vectors: int
+    lanes: int
+    parts: int
+
+
+@dataclasses.dataclass(frozen=True)
 class Cycles:
     """When look-ups by a remainder are copies of one round of elements.
 
@@ -185,8 +206,6 @@ class Target:
       gathers_one_by_one: a gather takes one element after the other, several times as long as a slice.
       keeps_shared: values that groups share are better kept once. A GPU's compiler does better with all written out.
       joins_by_branches: arrays put together of parts are computed with a branch for each element, parts apart without.
-      reduces_slowly: reductions by the compiler's own loops are slower than of vectors put together by hand (2-core
-        CPU: a sum of 2^22 integers takes 0.6 ms without, 0.16 with).
       copies_reshaped: an array of which a part is stored is copied if a launch gives it in another shape, and computed
         anew as a whole (2-core EPYC, groups left behind the chunks of rows_by_division: 3.0 ms of its cores for 3.3, or
         10 where the copy's pages are new).
@@ -211,7 +230,7 @@ class Target:
       short_operations: operations of work-items up to which a watched program is compiled with little effort, as that
         takes longer than what more would gain, some milliseconds (2-core CPU: a check of a small launch takes half as
         long); 0 for never.
-      strips, blocks, windows, counting, cycles, threads: see there; None where there is no such thing.
+      strips, blocks, windows, counting, reductions, cycles, threads: see there; None where there is no such thing.
     """
 
     name: str
@@ -220,7 +239,6 @@ class Target:
     gathers_one_by_one: bool
     keeps_shared: bool
     joins_by_branches: bool
-    reduces_slowly: bool
     copies_reshaped: bool
     divides_slowly: bool
     has_system_memory: bool
@@ -237,6 +255,7 @@ class Target:
     blocks: Blocks
     windows: Windows
     counting: Counting
+    reductions: Reductions | None
     cycles: Cycles | None
     threads: Threads | None
 
@@ -251,7 +270,6 @@ CPU = Target(
     gathers_one_by_one=True,
     keeps_shared=True,
     joins_by_branches=True,
-    reduces_slowly=True,
     copies_reshaped=True,
     divides_slowly=True,
     has_system_memory=True,
@@ -283,6 +301,7 @@ CPU = Target(
     ),
     windows=_WINDOWS,
     counting=_COUNTING,
+    reductions=Reductions(short=32, vectors=8, lanes=32, parts=16),
     cycles=Cycles(fewest=1 << 11, vector=16, copies=16, most_cores=4),
     threads=Threads(
         unit_ns=0.005,
@@ -307,7 +326,6 @@ GPU = Target(
     gathers_one_by_one=False,
     keeps_shared=False,
     joins_by_branches=False,
-    reduces_slowly=False,
     copies_reshaped=False,
     divides_slowly=False,
     has_system_memory=False,
@@ -326,6 +344,7 @@ GPU = Target(
     ),
     windows=_WINDOWS,
     counting=_COUNTING,
+    reductions=None,
     cycles=None,
     threads=None,
 )

@@ -63,7 +63,7 @@ class _Batch:
     def ended(self, state: _State) -> list[Any]:
         """What is carried after the loop."""
         last, accumulators = state
-        if self.plan.rows:
+        if self.plan.row is not None:
             total = {k: row_reductions.of_parts(accumulators[k], op) for k, op in self._reduced(last).items()}
         else:
             total = self._totals(accumulators, self.version.iterations, last)
@@ -85,8 +85,8 @@ class _Batch:
         reduced = self._reduced(carries)
         if iterations < self.version.iterations:
             return self._combined(after, self._totals(found, iterations, carries)), accumulators
-        if self.plan.rows:
-            found |= {k: row_reductions.in_parts(found[k].reshape(1, -1), op) for k, op in reduced.items()}
+        if (row := self.plan.row) is not None:
+            found |= {k: row_reductions.in_parts(found[k].reshape(1, -1), op, row) for k, op in reduced.items()}
         return after, {k: collectives.COMBINE[op](accumulators[k], found[k]) for k, op in reduced.items()}
 
     def _found(self, iterations: int, carries: list[Any]) -> dict[int, Any]:
@@ -123,15 +123,15 @@ class _Batch:
         return {k: update.op for k, update in each if isinstance(update, Reduced)}
 
     def _accumulators(self, packed: jax.Array, op: str) -> jax.Array:
-        shape = (1, row_reductions.PARTS) if self.plan.rows else (self.version.iterations, *packed.shape)
+        row = self.plan.row
+        shape = (self.version.iterations, *packed.shape) if row is None else (1, row.parts)
         return jnp.full(shape, collectives.identity(op, packed.dtype))
 
     def _totals(self, found: dict[int, Any], iterations: int, carries: list[Any]) -> dict[int, jax.Array]:
         """What so many iterations combine with the carries, together."""
         blocks, reduced = self.version.blocks, self._reduced(carries)
-        return {
-            k: row_reductions.reduced(found[k], op, (0,), k in blocks[iterations].in_parts) for k, op in reduced.items()
-        }
+        each = {k: blocks[iterations].reductions.get(k) for k in reduced}
+        return {k: row_reductions.reduced(found[k], op, (0,), each[k]) for k, op in reduced.items()}
 
     def _combined(self, carries: list[Any], found: dict[int, jax.Array]) -> list[Any]:
         """What is carried, combined with what was found for it."""

@@ -96,7 +96,7 @@ class PlacedWindow:
         within = "add" if op == "sub" else op
         neutral = collectives.identity(within, data.dtype)
         taking_part = values if mask is None else jnp.where(mask, values, neutral)
-        reduced = row_reductions.reduced(self._laid_out(taking_part), within, window.repeated, window.in_parts)
+        reduced = row_reductions.reduced(self._laid_out(taking_part), within, window.repeated, window.reduction)
         total = strided_slices.window(reduced, window.strided)
         old = self._old(data)
         new = ordered_atomics.COMBINE[op](old, total)

@@ -7,44 +7,45 @@ takes vectors. Floats and small integers are left to XLA.
 """
 
 import functools
-import math
 from collections.abc import Sequence
 
 import jax
 from jax import lax
 
 from xeemu.language import collectives
-from xeemu.planning.row_reductions import LANES, PARTS, VECTORS, longest, short_axes
+from xeemu.planning.row_reductions import Piece, Rest, RowReduction
 
 
-def reduced(values: jax.Array, op: str, axes: Sequence[int], parts: bool) -> jax.Array:
-    """Values combined along some axes, which are long rows of integers if they are combined in `parts`."""
-    combine, neutral = collectives.COMBINE[op], collectives.identity(op, values.dtype)
-    if parts:
-        kept, lengths = ([n for k, n in enumerate(values.shape) if (k in axes) is along] for along in (False, True))
-        return _rows_reduced(values.reshape(math.prod(kept), math.prod(lengths)), op).reshape(kept)
-    return lax.reduce(values, neutral, combine, axes)
+def reduced(values: jax.Array, op: str, axes: Sequence[int], plan: RowReduction | None) -> jax.Array:
+    """Values combined along some axes, which are long rows of integers if there is a plan for them."""
+    if plan is None:
+        return _by_compiler(values, op, axes)
+    kept = [n for k, n in enumerate(values.shape) if k not in axes]
+    return _rows_reduced(values.reshape(plan.count, plan.length), op, plan.pieces).reshape(kept)
 
 
-def _rows_reduced(values: jax.Array, op: str) -> jax.Array:
+def _by_compiler(values: jax.Array, op: str, axes: Sequence[int]) -> jax.Array:
+    return lax.reduce(values, collectives.identity(op, values.dtype), collectives.COMBINE[op], axes)
+
+
+def _rows_reduced(values: jax.Array, op: str, pieces: Sequence[Piece | Rest]) -> jax.Array:
     """`[n, length]` integers combined along their rows: `[n]`."""
-    rows, length = values.shape
-    for parts in (PARTS, 1) if rows < PARTS else (1,):
-        if size := longest(length, parts):
-            first = of_parts(in_parts(lax.slice_in_dim(values, 0, size, axis=1), op, parts), op)
-            left = lax.slice_in_dim(values, size, length, axis=1)
-            return collectives.COMBINE[op](first, _rows_reduced(left, op)) if size < length else first
-    return lax.reduce(values, collectives.identity(op, values.dtype), collectives.COMBINE[op], (1,))
+    piece, *others = pieces
+    if isinstance(piece, Rest):
+        return _by_compiler(values, op, (1,))
+    first = of_parts(in_parts(lax.slice_in_dim(values, 0, piece.length, axis=1), op, piece), op)
+    if not others:
+        return first
+    left = lax.slice_in_dim(values, piece.length, values.shape[1], axis=1)
+    return collectives.COMBINE[op](first, _rows_reduced(left, op, others))
 
 
-def in_parts(values: jax.Array, op: str, parts: int = PARTS) -> jax.Array:
-    """`[n, length]` integers combined along parts of their rows, of a length that `longest` gives: `[n, parts]`."""
-    rows, length = values.shape
-    vectors = values.reshape(rows, -1, VECTORS, LANES)
-    combined = functools.reduce(collectives.COMBINE[op], (vectors[:, :, k] for k in range(VECTORS)))
-    apart = combined.reshape(rows, parts, *short_axes(length // (parts * VECTORS * LANES)), LANES)
-    axes = tuple(range(2, apart.ndim))
-    return lax.reduce(apart, collectives.identity(op, values.dtype), collectives.COMBINE[op], axes)
+def in_parts(values: jax.Array, op: str, piece: Piece) -> jax.Array:
+    """`[n, length]` integers combined along the parts of a piece of their rows: `[n, parts]`."""
+    vectors = values.reshape(values.shape[0], -1, piece.vectors, piece.lanes)
+    combined = functools.reduce(collectives.COMBINE[op], (vectors[:, :, k] for k in range(piece.vectors)))
+    apart = combined.reshape(values.shape[0], piece.parts, *piece.axes, piece.lanes)
+    return _by_compiler(apart, op, tuple(range(2, apart.ndim)))
 
 
 def of_parts(parts: jax.Array, op: str) -> jax.Array:

@@ -108,24 +108,21 @@ def launch(  # noqa: PLR0913 - its options are the contract with users
     asked = request.checked(modelled, memory_bytes, deterministic, donate, mesh, schedule, max_iterations)
     if calling.is_bound(kernel):
         call = calling.function(kernel, nd_range, lambda k, r: _launched(k, r, asked), calling.whole, fill=True)
-        return _of_launch(kernel, nd_range, modelled, call, asked)
+        return _of_launch(kernel, nd_range, call, asked)
     return _launched(kernel, nd_range, asked)
 
 
 @functools.lru_cache(maxsize=MOST_KEPT)
 def _launched(kernel: Kernel, nd_range: NDRange, asked: Request) -> Launched[Any]:
     """A checked launch as a function; equal ones are the same, so that it remembers what it is called with."""
-    return _of_launch(kernel, nd_range, asked.device, _Call(kernel, nd_range, asked), asked)
+    return _of_launch(kernel, nd_range, _Call(kernel, nd_range, asked), asked)
 
 
-def _of_launch(
-    kernel: Kernel, nd_range: NDRange, device: Device, call: Callable[..., Any], asked: Request
-) -> Launched[Any]:
+def _of_launch(kernel: Kernel, nd_range: NDRange, call: Callable[..., Any], asked: Request) -> Launched[Any]:
     """A launch as a function, which is what is lowered of it; over a mesh it takes its axes as they are."""
     call = explicit_axes.without(call) if asked.mesh is None else call
-    return Launched(
-        "launch", kernel, nd_range, device, call, asked.options, Stages(_trace_of(kernel, nd_range, device), call)
-    )
+    stages = Stages(_trace_of(kernel, nd_range, asked.device), call)
+    return Launched("launch", kernel, nd_range, asked.device, call, asked.options, stages)
 
 
 class _Call:

@@ -11,7 +11,7 @@ import numpy as np
 
 from xeemu.ir import ops
 from xeemu.language.memory import poison
-from xeemu.planning import boundary_windows, periodic_gathers, row_reductions, strided_windows, strip_lengths
+from xeemu.planning import boundary_windows, periodic_gathers, strided_windows, strip_lengths
 from xeemu.planning.chunk import Chunk
 from xeemu.planning.periodic_gathers import PeriodicGather, Remainder
 from xeemu.planning.references import Reference
@@ -277,7 +277,7 @@ def _combined_window(reference: Reference, op: str, chunk: Chunk) -> Window | No
     window = strided_windows.of_reference(reference, chunk)
     if window is None or not window.dense:
         return None
-    return row_reductions.combined(window, reference.storage.dtype, chunk.target)
+    return window.combining(reference.storage.dtype, chunk.target.reductions)
 
 
 def _few(reference: Reference, op: str, number: int | None, chunk: Chunk) -> FewElements | None:

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 
 from xeemu.ir import ops
 from xeemu.ir.program import Op, Region, Value
-from xeemu.planning import row_reductions
 from xeemu.planning.loop_accesses import CountedLoop, MovingAccess
 from xeemu.planning.windows import Window
 
@@ -76,5 +75,5 @@ def window(access: MovingAccess, iterations: int) -> Window | None:
     if found is None or not found.dense:
         return None
     if operation != "store":
-        return row_reductions.combined(found, first.storage.dtype, chunk.target)
+        return found.combining(first.storage.dtype, chunk.target.reductions)
     return found if access.move and found.writable(first.masked) else None

@@ -22,6 +22,7 @@ from xeemu.planning.independent_loops import Placed
 from xeemu.planning.iterations import Iteration
 from xeemu.planning.loop_accesses import CountedLoop, MovingAccess
 from xeemu.planning.reduction_loops import Reduced
+from xeemu.planning.row_reductions import Piece, RowReduction
 from xeemu.planning.scatter_loops import Scattered
 from xeemu.planning.windows import Window
 
@@ -45,13 +46,13 @@ class IterationBlock:
       loads: for the numbers of loads the windows that are read for all of them.
       updates: for the numbers of updates the windows in which they are made for all of them.
       iteration: how the other accesses of each are made.
-      in_parts: numbers of the carries with which what they leave is combined in parts first (see `row_reductions`).
+      reductions: for the numbers of carries how a row of integers is reduced that they leave (see `row_reductions`).
     """
 
     loads: Mapping[int, Window]
     updates: Mapping[int, Window]
     iteration: Iteration
-    in_parts: frozenset[int] = frozenset()
+    reductions: Mapping[int, RowReduction] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -118,14 +119,14 @@ class Batched:
       updated: what becomes of each carry that does not grow steadily, by its number.
       growth: for the numbers of the others how much they grow.
       versions: of the loop.
-      rows: true if an iteration has a single element, and a block is a row of such (see `row_reductions`).
+      row: of a loop whose iterations have a single element, that which a block is of them (see `row_reductions`).
       unrolled: blocks that are emitted one after the other.
     """
 
     updated: Mapping[int, Reduced | Placed | Scattered]
     growth: Mapping[int, int]
     versions: Versions
-    rows: bool = False
+    row: Piece | None = None
     unrolled: int = 1
 
 
@@ -180,7 +181,7 @@ def _batched(loop: CountedLoop, streams: bool) -> Batched | None:
     """A loop that does nothing else, if blocks are worth while; `streams` if it could be strip-mined."""
     placed = independent_loops.of_carries(loop)
     numbers = [update.number for update in placed.values()]
-    iterations, rows = (_placed_iterations(loop), False) if placed else _reduced_iterations(loop)
+    iterations, row = (_placed_iterations(loop), None) if placed else _reduced_iterations(loop)
     updated = _updated(loop, placed) if iterations > 1 and not (placed and streams) else None
     if updated is None:
         return None
@@ -194,7 +195,7 @@ def _batched(loop: CountedLoop, streams: bool) -> Batched | None:
         found = {n: independent_loops.window(access, iterations) for n, access in moving.items()}
         written = {n: window for n, window in found.items() if window is not None}
         once = Iteration(at_once=True, deferred=frozenset(written))
-        return IterationBlock(_loaded(loop, iterations, kept), written, once, _in_parts(loop, updated, iterations))
+        return IterationBlock(_loaded(loop, iterations, kept), written, once, _reductions(loop, updated, iterations))
 
     def version(kept: Collection[int]) -> BlockedLoop:
         return BlockedLoop(iterations, _by_blocks(loop, iterations, functools.partial(block, kept)))
@@ -204,17 +205,19 @@ def _batched(loop: CountedLoop, streams: bool) -> Batched | None:
         return None
     # What is updated is not emitted twice.
     versions = _single(beyond) if placed else _versions(loop, doubted, inside, beyond)
-    unrolled = 1 if rows or placed else _unrolled(loop)
-    return Batched(updated, loop.growth, versions, rows, unrolled)
+    unrolled = 1 if row or placed else _unrolled(loop)
+    return Batched(updated, loop.growth, versions, row, unrolled)
 
 
-def _in_parts(loop: CountedLoop, updated: Mapping[int, Placed | Reduced], iterations: int) -> frozenset[int]:
-    """The carries of a single number with which so many iterations combine a row of integers."""
-    if not loop.chunk.target.reduces_slowly:
-        return frozenset()
+def _reductions(
+    loop: CountedLoop, updated: Mapping[int, Placed | Reduced], iterations: int
+) -> Mapping[int, RowReduction]:
+    """How the rows of integers are reduced that so many iterations combine with carries of a single number."""
     reduced = ((k, loop.body.inputs[k]) for k, update in updated.items() if isinstance(update, Reduced))
     single = ((k, v) for k, v in reduced if loop.facts.values[v].form is not None or _elements(v, loop) == 1)
-    return frozenset(k for k, v in single if row_reductions.are_rows((iterations,), (0,), v.dtype))
+    figures = loop.chunk.target.reductions
+    each = ((k, row_reductions.of_axes((iterations,), (0,), v.dtype, figures)) for k, v in single)
+    return {k: reduction for k, reduction in each if reduction is not None}
 
 
 def _updated(loop: CountedLoop, placed: Mapping[int, Placed]) -> Mapping[int, Placed | Reduced] | None:
@@ -247,19 +250,20 @@ def _placed_iterations(loop: CountedLoop) -> int:
     return max(1, strip_lengths.evenly(loop.length, most))
 
 
-def _reduced_iterations(loop: CountedLoop) -> tuple[int, bool]:
-    """Iterations of a block, 1 if blocks are not worth while, and whether these are single elements in a row."""
+def _reduced_iterations(loop: CountedLoop) -> tuple[int, Piece | None]:
+    """Iterations of a block, 1 if blocks are not worth while, and the row that they are if each is a single element."""
     target, size = loop.chunk.target, _size(loop)
     figures = target.blocks
     if size.lanes > figures.most_lanes:
-        return 1, False
+        return 1, None
     changed = [v for k, v in enumerate(loop.body.inputs) if k not in loop.growth]
     most = min(size.iterations(figures.reduced_elements, loop), loop.length)
-    if target.reduces_slowly and size.lanes == 1 and all(row_reductions.takes(v.dtype) for v in changed):
+    rows = target.reductions
+    if rows is not None and size.lanes == 1 and all(row_reductions.takes(v.dtype) for v in changed):
         fuses = len(changed) == 1 and _fuses(loop)
-        if row := row_reductions.longest(loop.length if fuses else most):
-            return row, True
-    return max(1, strip_lengths.evenly(loop.length, most)), False
+        if row := row_reductions.longest(loop.length if fuses else most, rows.parts, rows):
+            return row.length, row
+    return max(1, strip_lengths.evenly(loop.length, most)), None
 
 
 def _fuses(loop: CountedLoop) -> bool:

@@ -19,8 +19,11 @@ from typing import Literal
 
 import numpy as np
 
+from xeemu.devices.target import Reductions
 from xeemu.knowledge.strided_patterns import StridedPattern
+from xeemu.planning import row_reductions
 from xeemu.planning.layouts import Sharing
+from xeemu.planning.row_reductions import RowReduction
 
 Margins = tuple[tuple[int, int], ...]
 """How far something reaches beyond each dimension of a memory at most, below and above."""
@@ -104,7 +107,7 @@ class Window:
       unaliased: true if it is written to an array that XLA takes for no other. XLA may write to an array in place
         although what it writes comes from elsewhere in the same array, if one of the two sees it in another shape (a
         fault of JAX 0.10.2 on CPUs).
-      in_parts: true if long rows of values for one element are combined in parts (see `row_reductions`).
+      reduction: how long rows of values for one element are combined; None if the compiler's own reduction does that.
     """
 
     start: Start
@@ -112,7 +115,7 @@ class Window:
     strided: StridedPattern
     groups: int
     unaliased: bool = False
-    in_parts: bool = False
+    reduction: RowReduction | None = None
 
     @property
     def dense(self) -> bool:
@@ -137,6 +140,11 @@ class Window:
         """The same as it is read: every n-th element of a line is read faster as such than as a column of rows."""
         is_column = len(self.strided.runs) == 1 and self.strided.runs[0].stride > 1
         return (self.line if is_column else None) or self
+
+    def combining(self, dtype: np.dtype, figures: Reductions | None) -> "Window":
+        """The same as values are put together with what it has, all those for one element first."""
+        reduction = row_reductions.of_axes(self.strided.sizes, self.repeated, dtype, figures)
+        return dataclasses.replace(self, reduction=reduction)
 
     def writable(self, masked: bool) -> bool:
         """True if it can be written, under a mask if there is one."""
