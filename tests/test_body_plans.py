@@ -18,7 +18,7 @@ from xeemu.planning.chunk import Chunk
 from xeemu.planning.loop_plans import Batched
 from xeemu.planning.memory_plans import Deferred, LoadOfBlock
 from xeemu.planning.operation_plans import Movement
-from xeemu.planning.subgroup_layouts import AsHeld, Split
+from xeemu.planning.subgroup_layouts import NoConversion, Split
 from xeemu.planning.while_plans import TopTested
 from xeemu.planning.windows import Window
 
@@ -180,7 +180,7 @@ def test_what_a_loop_carries_is_planned():
     arguments = np.ones(64, np.float32), np.zeros(64, np.float32)
     plan = planned(prepared(carrying, xe.NDRange(64, 16), arguments, {}, device="hd530"), arguments)
     (loop,) = (each for each in plan.operations.values() if isinstance(each, WhileLoopPlan))
-    taken, own = Split((2, 8), None, alike=True), ArrayCarry(None, None, repeated=False)
+    taken, own = Split((2, 8), None, uniform=True), ArrayCarry(None, None, repeated=False)
     assert loop.first[-3:] == (ArrayCarry(taken, None, repeated=True), own, ContentsCarry())
-    assert loop.body.carries[-3:] == (ArrayCarry(AsHeld(), None, repeated=False), own, ContentsCarry())
+    assert loop.body.carries[-3:] == (ArrayCarry(NoConversion(), None, repeated=False), own, ContentsCarry())
     assert [carry.further for carry in (*loop.first[:2], *loop.body.carries[:2])] == [0, 0, 1, 0]

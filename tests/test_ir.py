@@ -65,8 +65,8 @@ def test_a_region_sees_what_it_uses_and_does_not_give():
     regions = [region for op in program().body.walk() for region in op.regions]
     for region in regions:
         used, given = uses(region)
-        assert set(region.seen) == {v for v in used - given if not isinstance(v, Constant)}
-    assert any(region.seen for region in regions)
+        assert set(region.captures) == {v for v in used - given if not isinstance(v, Constant)}
+    assert any(region.captures for region in regions)
 
 
 def test_calls_are_written_out():

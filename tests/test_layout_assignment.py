@@ -16,7 +16,7 @@ from xeemu.planning import layout_assignment
 from xeemu.planning.layout_assignment import Setting
 from xeemu.planning.layouts import BY_ITEM, ByItem, BySubgroup, Masked, Sharing
 from xeemu.planning.operation_plans import Elementwise, Movement
-from xeemu.planning.subgroup_layouts import AsHeld, Split
+from xeemu.planning.subgroup_layouts import NoConversion, Split
 
 LANES, ITEMS, GROUPS = 8, 32, 4
 UNIFORM, BY_LANE = BySubgroup(LANES, uniform=True), BySubgroup(LANES, uniform=False)
@@ -69,10 +69,10 @@ def test_how_operands_become_ones_that_are_held_by_sub_group_is_planned():
     mixed = lambda wg, x, lane: (wg.sub_group.broadcast(x, 1) * x)[:, None] * columns * 2.0  # noqa: E731
     body, found = assigned(launched(mixed)[0])
     plans = [found.plans[n] for n, op in enumerate(body.ops) if op.name == "mul"]
-    readings = [plan.readings for plan in plans if isinstance(plan, Elementwise)]
-    assert readings == [(), (AsHeld(), Split((1, 1, 3), None, alike=False)), (AsHeld(), None)]
-    (widened,) = [plan for plan in found.plans.values() if isinstance(plan, Movement) and plan.reading is not None]
-    assert widened.reading == Split((ITEMS // LANES, LANES), None, alike=False)
+    readings = [plan.conversions for plan in plans if isinstance(plan, Elementwise)]
+    assert readings == [(), (NoConversion(), Split((1, 1, 3), None, uniform=False)), (NoConversion(), None)]
+    (widened,) = [plan for plan in found.plans.values() if isinstance(plan, Movement) and plan.conversion is not None]
+    assert widened.conversion == Split((ITEMS // LANES, LANES), None, uniform=False)
     check(mixed, lambda x: np.repeat(x.reshape(-1, LANES)[:, 1], LANES) * x * 6)
 
 

@@ -30,7 +30,9 @@ def body_of(function):
 def division(function, intervals):
     """The division that a function of two arrays of such intervals comes to."""
     body = body_of(function)
-    return floor_division.natural(body.outputs[0], body.made, dict(zip(body.inputs, intervals, strict=False)).get)
+    return floor_division.natural(
+        body.outputs[0], body.definitions, dict(zip(body.inputs, intervals, strict=False)).get
+    )
 
 
 def corrected(a, b, signs=None, rest=None, less=1):

@@ -54,7 +54,7 @@ def counted(turn, dtype=jnp.int32, length=TURNS, size=0, elements=4096, target=C
     )
     (facts,) = ready.facts.inner[number]
     chunk = Chunk(ready.program.geometry, groups, target, True, iterations=64, spare_bytes=1 << 30)
-    memories = {v: facts.values[v] for v in scan.body.taken if facts.values[v].space}
+    memories = {v: facts.values[v] for v in scan.body.all_inputs if facts.values[v].space}
     storages = {known: storage(known.space, v.shape, v.dtype) for v, known in memories.items()}
     return CountedLoop(scan, facts, chunk, storages, masked=masked)
 

@@ -46,7 +46,7 @@ class Chain:
                 lengths[k] = max(lengths.get(k, 0.0), before)
         found = {k: before + length for k, before in lengths.items()}
         self.length = max(self.length, found[_START])
-        self._to |= dict.fromkeys(ops.given(op) if op.name in ops.ACCESSES else op.results, found)
+        self._to |= dict.fromkeys(ops.value_results(op) if op.name in ops.ACCESSES else op.results, found)
         if op.name in ops.ACCESSES and ops.changes(op):
             self._store(op, found)
 

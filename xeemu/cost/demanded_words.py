@@ -36,7 +36,7 @@ def needed(facts: Facts, unused: Set[Key] = frozenset()) -> dict[Any, int]:
         if (facts, number) not in unused and (result or _has_effects(op)):
             for value, words in _operand_words(op, facts, result):
                 need(value, words)
-            for value in op.seen:
+            for value in op.captures:
                 need(value, 2)
     return found
 

@@ -185,7 +185,7 @@ class _Count:
 
     def node(self, node: Node, inputs: Mapping[Any, int]) -> None:
         depth = _depth(node)
-        levels: dict[Any, int] = {v: inputs.get(v, depth) for v in node.body.taken}
+        levels: dict[Any, int] = {v: inputs.get(v, depth) for v in node.body.all_inputs}
         needed = demanded_words.needed(node.facts, self.unused)
         carried_out = self._carried_out(node, needed)
         body = _Body.of(node, carried_out, self._is_unrolled(node), self.geometry, self.device)
@@ -356,10 +356,10 @@ def _inner_levels(inner: Node, op: Op, levels: Mapping[Any, int], depth: int) ->
     """The levels of an inner node's inputs: what a loop changes is of its own level."""
     used = [0 if isinstance(a, Constant) else levels.get(a, 0) for a in op.used]
     found = next(k for k, region in enumerate(op.regions) if region is inner.body)
-    given = control.given(op, used, found)
+    given = control.region_operands(op, used, found)
     if op.name in ("scan", "while"):
-        given = _loop_levels(len(inner.body.seen), op.regions[-1], given, depth)
-    return dict(zip(inner.body.taken, given, strict=True))
+        given = _loop_levels(len(inner.body.captures), op.regions[-1], given, depth)
+    return dict(zip(inner.body.all_inputs, given, strict=True))
 
 
 def _loop_levels(seen: int, body: Region, given: Sequence[int], depth: int) -> list[int]:

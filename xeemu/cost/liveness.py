@@ -76,7 +76,7 @@ class _Uses:
         """What is used of the values around an operation, of what its regions use."""
         found = set(op.operands[-1:]) if op.name == "cond" else set()
         for region, inside in zip(op.regions, used, strict=True):
-            found.update(value for value in region.seen if value in inside)
+            found.update(value for value in region.captures if value in inside)
             taken = zip(region.inputs, () if op.name == "cond" else op.operands, strict=False)
             found.update(outer for value, outer in taken if value in inside)
         return found

@@ -190,8 +190,8 @@ class _Batching:
         if isinstance(step, MemoryOperation):
             return self._access(op, step, stretch, depths)
         if isinstance(step, Node) and step.kind == "call":
-            given = control.given(op, [_depth(value, depths) for value in op.used], 0)
-            return self._body(step, stretch, dict(zip(step.body.taken, given, strict=True)))
+            given = control.region_operands(op, [_depth(value, depths) for value in op.used], 0)
+            return self._body(step, stretch, dict(zip(step.body.all_inputs, given, strict=True)))
         for inner in steps:
             # An iteration after the first may do what that one does not, as go through a loop that is empty there.
             if isinstance(inner, Node) and any(node.facts not in self._walked for node in inner.nodes()):

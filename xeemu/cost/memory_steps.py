@@ -168,12 +168,12 @@ class MemorySteps:
         self._copies = Copies()
         self._less: dict[int, Sum] = {}  # by number of a condition what is less than 0, or not more, if it holds
         self.steps: list[Step] = []
-        given = [self._numbers.new() for _ in tree.root.body.taken]
+        given = [self._numbers.new() for _ in tree.root.body.all_inputs]
         self._body(tree.root.body, tree.root.facts, given, _Scope(self.steps))
 
     def _body(self, region: Region, facts: Facts, given: Sequence[int], scope: _Scope) -> list[int]:
         """Goes through a region, of whose taken values the numbers are given; gives those of its outputs."""
-        found: dict[Value, int] = dict(zip(region.taken, given, strict=True))
+        found: dict[Value, int] = dict(zip(region.all_inputs, given, strict=True))
         for number, op in enumerate(region.ops):
             used = [self._of(value, found) for value in op.used]
             if op.name == ops.REGION:
@@ -346,13 +346,13 @@ class MemorySteps:
     def _structured(self, op: Op, facts: Facts, number: int, used: Sequence[int], scope: _Scope) -> list[int]:
         structure, inner = control.of(op), facts.inner[number]
         if isinstance(structure, control.Call):
-            return self._body(structure.body, inner[0], control.given(op, used, 0), scope)
+            return self._body(structure.body, inner[0], control.region_operands(op, used, 0), scope)
         changed = self._changed_in(op, facts, number)
         if isinstance(structure, control.Cond):
             before, bodies = self._last, [list[Step]() for _ in op.regions]
             for k, region in enumerate(op.regions):
                 self._last = dict(before)
-                self._body(region, inner[k], control.given(op, used, k), scope._replace(steps=bodies[k]))
+                self._body(region, inner[k], control.region_operands(op, used, k), scope._replace(steps=bodies[k]))
             scope.steps.append(Branch(bodies))
         else:
             inner_scope = _Scope([], scope.depth + 1, scope.lanes)
@@ -366,11 +366,11 @@ class MemorySteps:
         self._renew(changed, scope.depth)
         inner, following = facts.inner[number], dict[int, int]()
         for k, region in enumerate(op.regions):
-            seen = control.seen(op, used, k)
+            seen = control.region_captures(op, used, k)
             given = self._new(region.inputs, scope.depth)
             kept = zip(region.inputs, region.outputs, strict=False) if region is op.regions[-1] else ()
             for at, (value, output) in enumerate(kept):
-                given[at] = used[len(op.seen) + at] if value is output else given[at]
+                given[at] = used[len(op.captures) + at] if value is output else given[at]
             outputs = self._body(region, inner[k], [*seen, *given], scope)
             following = dict(zip(given, outputs, strict=False))
         iterations = induction.iterations(facts, number)

@@ -153,7 +153,7 @@ def live_bytes(facts: Facts, geometry: Geometry) -> int:
     """The most bytes of a work-item that are alive at once; constants and what a work-group shares take none."""
     last_use = {a: n for n, op in enumerate(facts.body.ops) for a in op.used if not isinstance(a, Constant)}
     last_use |= {a: len(facts.body.ops) for a in facts.body.outputs if not isinstance(a, Constant)}
-    alive: dict[Any, int] = {v: _bytes(v, facts, geometry) for v in facts.body.taken if v in last_use}
+    alive: dict[Any, int] = {v: _bytes(v, facts, geometry) for v in facts.body.all_inputs if v in last_use}
     most = sum(alive.values())
     for number, op in enumerate(facts.body.ops):
         inner = max((live_bytes(part, geometry) for part in facts.within(number)), default=0)

@@ -85,7 +85,7 @@ def counting(loop: Node) -> Set[int]:
 
     In a loop that all work-items go through as often, who does what of an iteration is asked in each.
     """
-    regular, made = _regular(loop.body), loop.body.made
+    regular, made = _regular(loop.body), loop.body.definitions
     masks = (op.operands[0] for op in loop.body.ops if op.name == ops.REGION and op.operands)
     told = map(made.get, masks) if is_parted(loop) else ()
     stepped = (made.get(out) for out in loop.body.outputs if out in regular)
@@ -114,7 +114,7 @@ def _steps(value: Value, out: Value, body: Region) -> list[Op]:
     """The operations that make the next value of a carry of it and of constants; none if it takes others."""
     found: list[Op] = []
     while out is not value:
-        op = body.made.get(out)
+        op = body.definitions.get(out)
         if op is None or not (op.merges or op.name in _FOLDED):
             return []
         varied = [v for v in op.operands if not isinstance(v, Constant)]
@@ -134,9 +134,9 @@ def _is_stepped(loop: Node) -> bool:
         return False
     regular, compared = _regular(loop.body), structure.predicate
     places = dict(zip(compared.inputs, loop.body.inputs, strict=True))
-    given = {value for value, inner in places.items() if inner in regular} | {*compared.seen}
+    given = {value for value, inner in places.items() if inner in regular} | {*compared.captures}
     masks = (op.operands[0] for op in loop.body.ops if op.name == ops.REGION and op.operands)
-    left = {loop.body.made.get(mask) for mask in masks if not isinstance(mask, Constant)}
+    left = {loop.body.definitions.get(mask) for mask in masks if not isinstance(mask, Constant)}
     ends = [op for op in compared.ops if op.results[0] in compared.outputs]
     return len(ends) == 1 and _compares(ends[0], given) and all(op and _compares(op, regular) for op in left)
 
@@ -147,8 +147,8 @@ def _compares(op: Op, regular: Set[Value]) -> bool:
 
 def _regular(body: Region) -> Set[Value]:
     """The values of a loop's body that do not change from one iteration to the next, or by a step."""
-    made = body.made
-    fixed = {*body.seen} | {v for v, out in zip(body.inputs, body.outputs, strict=False) if v is out}
+    made = body.definitions
+    fixed = {*body.captures} | {v for v, out in zip(body.inputs, body.outputs, strict=False) if v is out}
     regular = fixed | {
         value
         for value, out in zip(body.inputs, body.outputs, strict=False)

@@ -69,7 +69,7 @@ def _first_use(body: Region, names: Mapping[Any, str], makes: Callable[[Op], boo
     """The first operation that uses one of the named values, or makes one of their type, with the name."""
     for op in body.ops:
         for number, inner in enumerate(op.regions if ops.of(op).kind is Kind.CONTROL else ()):
-            given = zip(inner.taken, control.given(op, op.used, number), strict=True)
+            given = zip(inner.all_inputs, control.region_operands(op, op.used, number), strict=True)
             within = {v: names[a] for v, a in given if not isinstance(a, Constant) and a in names}
             if found := _first_use(inner, within, makes):
                 return found

@@ -101,7 +101,7 @@ class Loaded:
     Attributes:
       where: which these are.
       other: what it gives for those left out by its mask, if it has one.
-      layout: how its result is held.
+      layout: how its result is laid out.
       varying: true if that differs between groups.
       chunk: the work-groups.
     """
@@ -115,7 +115,7 @@ class Loaded:
     def value(self, facts: Facts, value: Value, found: Groupwise) -> Emitted:
         """The value of a program, from the `[own groups or 1, n or 1]` elements that take part."""
         sharing = layouts.sharing(self.layout)
-        values = found.held(sharing)
+        values = found.shared_by(sharing)
         match self.layout:
             case Masked(whole=whole, apart=apart):
                 array = self._whole(values) if whole and not apart else None
@@ -190,8 +190,8 @@ def store(plan: Store, at: Touched, value: Emitted) -> Buffer:
         return buffer
     values = where.array(value, chunk).astype(buffer.data.dtype)
     if isinstance(plan.by, Window):
-        return buffer.holding(_placed(plan.by, at).written(buffer.data, values, where.mask))
-    return buffer.holding(_scatter(buffer.data, "store", _target(at), values, plan.by.always))
+        return buffer.with_data(_placed(plan.by, at).written(buffer.data, values, where.mask))
+    return buffer.with_data(_scatter(buffer.data, "store", _target(at), values, plan.by.always))
 
 
 def _target(at: Touched) -> jax.Array:
@@ -238,14 +238,14 @@ def atomic(plan: Atomic, at: Touched, op: str, values: Sequence[Emitted]) -> Buf
     arrays = [at.where.array(v, chunk).astype(buffer.data.dtype) for v in values]
     match plan:
         case Window():
-            return buffer.holding(_placed(plan, at).combined(buffer.data, op, arrays[0], at.where.mask))
+            return buffer.with_data(_placed(plan, at).combined(buffer.data, op, arrays[0], at.where.mask))
         case ScatteredUpdate():
             update = _update(plan, at, op, arrays[0])
             if plan.waits:
                 return dataclasses.replace(buffer, left=(*buffer.left, update))
-            return buffer.holding(carried_out(buffer, [update]))
+            return buffer.with_data(carried_out(buffer, [update]))
         case InOrder():
-            return buffer.holding(_in_order(plan, at, op, arrays)[1])
+            return buffer.with_data(_in_order(plan, at, op, arrays)[1])
 
 
 def _update(plan: ScatteredUpdate, at: Touched, op: str, array: jax.Array) -> Update:
@@ -299,7 +299,7 @@ def fetch(plan: Empty | InOrder, at: Touched, op: str, values: Sequence[Emitted]
     if not where.all:
         everyone = jnp.full((chunk.count, math.prod(where.shape)), missing)
         old = everyone.at[:, where.chosen].set(old, unique_indices=True)
-    return old.reshape(chunk.count, *where.shape), buffer.holding(data)
+    return old.reshape(chunk.count, *where.shape), buffer.with_data(data)
 
 
 def _in_order(plan: InOrder, at: Touched, op: str, arrays: Sequence[jax.Array]) -> tuple[jax.Array, jax.Array]:

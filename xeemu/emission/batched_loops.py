@@ -80,7 +80,7 @@ class _Batch:
             if isinstance(update, Placed):
                 after[k] = self._written(carries[k], places[update.number], update.number, found[k])
             elif isinstance(update, Scattered):
-                before = as_memory(loop.slots[k].like).holding(carries[k])
+                before = as_memory(loop.slots[k].like).with_data(carries[k])
                 after[k] = access.carried_out(before, found[k], update.joined)
         reduced = self._reduced(carries)
         if iterations < self.version.iterations:

@@ -52,22 +52,22 @@ class Buffer:
         """Elements for each place along the first dimension."""
         return self.storage.row
 
-    def seen(self, shape: tuple[int, ...]) -> "Buffer":
+    def viewed(self, shape: tuple[int, ...]) -> "Buffer":
         """The same memory seen in another shape, along whose first dimension it has at least as many places."""
         origin = self.origin
         if origin is not None:
             times = self.row // math.prod(shape[1:])
             origin = lax.mul(origin, origin.dtype.type(times))
-        return dataclasses.replace(self, storage=self.storage.seen(shape), origin=origin)
+        return dataclasses.replace(self, storage=self.storage.viewed(shape), origin=origin)
 
     def origin_element(self, dtype: np.dtype) -> jax.Array:
         """The number of the first element that the data hold, of a part."""
         assert self.origin is not None
         return lax.mul(self.origin.astype(dtype), dtype.type(self.row))
 
-    def holding(self, data: jax.Array) -> "Buffer":
+    def with_data(self, data: jax.Array) -> "Buffer":
         """The same memory with other contents."""
-        return dataclasses.replace(self, data=data, storage=self.storage.held_as(data.shape))
+        return dataclasses.replace(self, data=data, storage=self.storage.with_array(data.shape))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -40,7 +40,7 @@ def results(emitter: Emitter, applied: Applied, plan: ChoicePlan) -> list[Item]:
     slots = packing.slots(likes, applied.known, applied.layouts)
 
     def branch(k: int, running: jax.Array | None, given: list[Item]) -> list[Any]:
-        outputs = emitter.body(plan.branches[k], control.given(applied.op, given, k), running)
+        outputs = emitter.body(plan.branches[k], control.region_operands(applied.op, given, k), running)
         return packing.packed(outputs, plan.branches[k].carries, context.chunk)
 
     def which() -> jax.Array:
@@ -101,7 +101,7 @@ def _masked(
     given = list(operands)
     for place, data in zip(places, results, strict=True):
         for k in place or ():
-            given[k] = as_memory(given[k]).holding(data)
+            given[k] = as_memory(given[k]).with_data(data)
     after = [
         new if place else packing.selected(running, new, old)
         for new, old, place in zip(branch(given), results, places, strict=True)

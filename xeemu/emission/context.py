@@ -66,7 +66,7 @@ class Applied:
 
     @property
     def layouts(self) -> list[Layout]:
-        """How its results are held."""
+        """How its results are laid out."""
         return [self.body.layouts[v] for v in self.op.results]
 
     @property

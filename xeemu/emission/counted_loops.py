@@ -24,7 +24,7 @@ def results(emitter: Emitter, applied: Applied, plan: CountedLoopPlan) -> list[I
       applied: the loop.
       plan: how it is carried out.
     """
-    count = len(applied.op.seen)
+    count = len(applied.op.captures)
     first_element = count + plan.loop.scan.carries
     seen, carries = applied.operands[:count], applied.operands[count:first_element]
     elements = [as_value(o) for o in applied.operands[first_element:]]

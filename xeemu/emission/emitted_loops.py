@@ -96,7 +96,9 @@ class EmittedLoop:
         facts, inputs, plan = self.counted.facts, self._before(packed), self.plan.places
         assert plan is not None
         buffers = {
-            facts.values[v]: item for v, item in zip(facts.body.taken, inputs, strict=False) if isinstance(item, Buffer)
+            facts.values[v]: item
+            for v, item in zip(facts.body.all_inputs, inputs, strict=False)
+            if isinstance(item, Buffer)
         }
         indices = [ops.indices(facts.body.ops[n])[0] for n in windows]
         found = self.emitter.needed(plan, inputs, indices)

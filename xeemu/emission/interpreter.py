@@ -104,7 +104,7 @@ class _Interpreter:
         return list(map(part.read, values))
 
     def _emission(self, plan: BodyPlan, inputs: Sequence[Item], active: jax.Array | None) -> "_Emission":
-        return _Emission(self, plan, active, dict(zip(plan.facts.body.taken, inputs, strict=False)))
+        return _Emission(self, plan, active, dict(zip(plan.facts.body.all_inputs, inputs, strict=False)))
 
     def read(self, found: dict[Value, Item], facts: Facts, value: Value) -> Item:
         """What an operand stands for; an array is made once."""

@@ -1,7 +1,7 @@
 """Lifted operations: JAX's own operations and group algorithms, lifted over the groups of a chunk.
 
 A value that differs between groups has a leading axis of groups: an operation on elements applies to it as it is, and
-others are lifted by `vmap` of their primitive. How the result is held, and what gives it so, is
+others are lifted by `vmap` of their primitive. How the result is laid out, and what gives it so, is
 decided before (see `layout_assignment` and `operation_plans`).
 """
 
@@ -173,8 +173,10 @@ class _Elementwise:
         return self._bound([o.array(self.chunk) for o in self.operands], self.chunk.count)
 
     def _by_subgroup(self) -> jax.Array:
-        chunk, each = self.chunk, zip(self.operands, self.plan.readings, strict=True)
-        arrays = [o.array(chunk) if reading is None else subgroups.read(o, reading, chunk) for o, reading in each]
+        chunk, each = self.chunk, zip(self.operands, self.plan.conversions, strict=True)
+        arrays = [
+            o.array(chunk) if conversion is None else subgroups.read(o, conversion, chunk) for o, conversion in each
+        ]
         (array,) = self.bind(self.op, subgroups.matched(self._over_groups(arrays, chunk.count)))
         return array
 
@@ -186,7 +188,7 @@ class _Elementwise:
 
     def _shared(self, sharing: Sharing) -> jax.Array:
         """The result for the groups that share it, as they do all operands that vary."""
-        arrays = [o.held if o.known.varying else o.array(self.chunk) for o in self.operands]
+        arrays = [o.laid_out if o.known.varying else o.array(self.chunk) for o in self.operands]
         return self._bound(arrays, math.prod(sharing.own))
 
     def _bound(self, arrays: Sequence[jax.Array], count: int) -> jax.Array:

@@ -42,7 +42,7 @@ def accessed(applied: Applied, plan: LoadPlan | UpdatePlan, context: Context) ->
     """
     what: primitives.AccessAttributes = applied.op.attributes["access"]
     buffer, values = as_memory(applied.operands[0]), [as_value(o) for o in applied.operands[1:]]
-    seen = buffer if what.view is None else buffer.seen(what.view)
+    seen = buffer if what.view is None else buffer.viewed(what.view)
     touching = _Access(applied, plan.reference, context, seen, values[: what.rank], values[what.rank :])
     results = touching.loaded(plan) if isinstance(plan, LoadPlan) else touching.updated(plan)
     if what.view is None:
@@ -52,7 +52,7 @@ def accessed(applied: Applied, plan: LoadPlan | UpdatePlan, context: Context) ->
 
 def _as_before(after: Buffer, before: Buffer) -> Buffer:
     """A memory after an access that saw it in another shape."""
-    storage = before.storage.held_as(after.storage.array)
+    storage = before.storage.with_array(after.storage.array)
     return dataclasses.replace(after, storage=storage, origin=before.origin)
 
 

@@ -1,4 +1,4 @@
-"""Movements: operations that move or repeat elements, of values that are held in any way."""
+"""Movements: operations that move or repeat elements, of values of any layout."""
 
 from collections.abc import Sequence
 
@@ -27,21 +27,21 @@ def result(
       facts: the analysis of the body that it stands in.
       op: the operation.
       operands: what goes into it.
-      layout: how its result is held.
+      layout: how its result is laid out.
       chunk: the work-groups.
     """
     (out,) = op.results
     match layout:
         case BySubgroup():
-            assert plan.reading is not None
-            return items.laid_out(facts, out, layout, subgroups.widened(op, operands[0], plan.reading, chunk))
+            assert plan.conversion is not None
+            return items.laid_out(facts, out, layout, subgroups.widened(op, operands[0], plan.conversion, chunk))
         case Masked(_, whole, apart):
             array = _by_item(op, operands, chunk) if whole and not apart else None
             return items.laid_out(facts, out, layout, array, _parts(op, operands, layout, chunk))
     if plan.takes_chosen:
         return items.laid_out(facts, out, layout, _chosen(operands[0], chunk))
     if layouts.sharing(layout) is not None:
-        (array,) = jax.vmap(lambda x: evaluation.results(op, [x]))(operands[0].held)
+        (array,) = jax.vmap(lambda x: evaluation.results(op, [x]))(operands[0].laid_out)
         return items.laid_out(facts, out, layout, array)
     return items.laid_out(facts, out, layout, _by_item(op, operands, chunk))
 

@@ -24,7 +24,7 @@ class PackedSlot(NamedTuple):
     Attributes:
       like: an item of its kind, shape and dtype; of a memory the version before.
       known: what is known of it wherever it is unpacked.
-      layout: how it is held there.
+      layout: how it is laid out there.
     """
 
     like: Item
@@ -36,7 +36,7 @@ class PackedSlot(NamedTuple):
         like = self.like
         if isinstance(like, Buffer):
             assert carried is not None
-            return like.holding(carried)
+            return like.with_data(carried)
         if self.known.form is None:
             return Emitted(self.known, like.shape, like.dtype, self.layout, None, carried)
         return Emitted(self.known, like.shape, like.dtype, LANE_FORM, carried)
@@ -51,7 +51,7 @@ class PackedSlot(NamedTuple):
 
 
 def slots(items: Sequence[Item], known: Sequence[Known], layouts: Sequence[Layout]) -> list[PackedSlot]:
-    """Those of items like these, of which that is known and which are held so; more than that may be given."""
+    """Those of items like these, of which that is known and which are laid out so; more than that may be given."""
     return list(map(PackedSlot, items, known, layouts))
 
 
@@ -66,9 +66,9 @@ def _packed(item: Item, carry: Carry, chunk: EmittedChunk) -> jax.Array | None:
             return as_memory(item).data
         case BaseCarry(further):
             return None if further is None else _base(as_value(item), further)
-        case ArrayCarry(reading, lanes, repeated):
+        case ArrayCarry(conversion, lanes, repeated):
             value = as_value(item)
-            array = value.array(chunk) if reading is None else subgroups.repeated(value, reading, lanes, chunk)
+            array = value.array(chunk) if conversion is None else subgroups.repeated(value, conversion, lanes, chunk)
             return jnp.broadcast_to(array, (chunk.count, *array.shape)) if repeated else array
 
 

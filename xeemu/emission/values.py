@@ -51,10 +51,10 @@ class Emitted:
                 return self._by_item(self.parts.joined(elements), chunk)
             case BySubgroup(lanes):
                 return self._of_lanes(lanes)
-        return of_groups(self.held, layouts.sharing(self.layout))
+        return of_groups(self.laid_out, layouts.sharing(self.layout))
 
     @property
-    def held(self) -> jax.Array:
+    def laid_out(self) -> jax.Array:
         """The array that its layout says there is."""
         assert self.computed is not None
         return self.computed
@@ -65,10 +65,10 @@ class Emitted:
         return whole.reshape(*groups, *self.shape)
 
     def _of_lanes(self, lanes: int) -> jax.Array:
-        """What is held by sub-groups, with an element for each work-item."""
-        held = self.held
-        groups, rows = held.shape[: self.known.varying], held.shape[self.known.varying]
-        full = jnp.broadcast_to(held, (*groups, rows, lanes, *held.shape[len(groups) + 2 :]))
+        """What is laid out by sub-groups, with an element for each work-item."""
+        array = self.laid_out
+        groups, rows = array.shape[: self.known.varying], array.shape[self.known.varying]
+        full = jnp.broadcast_to(array, (*groups, rows, lanes, *array.shape[len(groups) + 2 :]))
         return full.reshape(*groups, *self.shape)
 
 
@@ -106,7 +106,7 @@ class Groupwise:
     values: jax.Array
     sharing: Sharing | None = None
 
-    def held(self, sharing: Sharing | None) -> jax.Array:
+    def shared_by(self, sharing: Sharing | None) -> jax.Array:
         """The same as other groups share them."""
         return self.values if sharing == self.sharing else own(of_groups(self.values, self.sharing), sharing)
 

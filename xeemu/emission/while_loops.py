@@ -30,7 +30,7 @@ def results(emitter: Emitter, applied: Applied, plan: WhileLoopPlan) -> list[Ite
       applied: the loop.
       plan: how it is carried out.
     """
-    context, carries = emitter.context, applied.operands[len(applied.op.seen) :]
+    context, carries = emitter.context, applied.operands[len(applied.op.captures) :]
     known = [plan.body.facts.values[v] for v in plan.body.facts.body.inputs]
     emitted = _Emitted(emitter, applied, plan, packing.slots(carries, known, applied.layouts))
     match plan.by:
@@ -71,13 +71,19 @@ class _Emitted:
 
     def goes_on(self, packed: list[Any], running: jax.Array | None) -> jax.Array:
         """True if there is another iteration, for the groups of a mask."""
-        inputs = [*control.seen(self.applied.op, self.applied.operands, 0), *packing.unpacked(packed, self.slots)]
+        inputs = [
+            *control.region_captures(self.applied.op, self.applied.operands, 0),
+            *packing.unpacked(packed, self.slots),
+        ]
         (tested,) = self.emitter.body(self.plan.predicate, inputs, running)
         return as_value(tested).array(self.emitter.context.chunk)
 
     def after(self, packed: list[Any], running: jax.Array | None) -> list[Any]:
         """What is carried after an iteration of the groups of a mask."""
-        inputs = [*control.seen(self.applied.op, self.applied.operands, 1), *packing.unpacked(packed, self.slots)]
+        inputs = [
+            *control.region_captures(self.applied.op, self.applied.operands, 1),
+            *packing.unpacked(packed, self.slots),
+        ]
         outputs = self.emitter.body(self.plan.body, inputs, running)
         return packing.packed(outputs, self.plan.body.carries, self.emitter.context.chunk)
 

@@ -125,7 +125,7 @@ class _Run:
         self._operations = 0
 
     def body(self, body: Region, inputs: Sequence[PartialValue]) -> list[PartialValue]:
-        values: dict[Any, PartialValue] = dict(zip(body.taken, inputs, strict=True))
+        values: dict[Any, PartialValue] = dict(zip(body.all_inputs, inputs, strict=True))
 
         def read(value: Value) -> PartialValue:
             return absent_values.constant(value.array) if isinstance(value, Constant) else values[value]
@@ -264,16 +264,16 @@ class _Run:
         self._use(op, "predicate", which, True)
         if which.array is not None and which.known is not None and which.known.all():
             k = min(max(int(which.array), 0), len(branches) - 1)
-            return self.body(branches[k], control.given(op, operands, k))
-        outputs = [self.body(branch, control.given(op, operands, k)) for k, branch in enumerate(branches)]
+            return self.body(branches[k], control.region_operands(op, operands, k))
+        outputs = [self.body(branch, control.region_operands(op, operands, k)) for k, branch in enumerate(branches)]
         return [
             absent_values.joined(values, v.shape)
             for values, v in zip(zip(*outputs, strict=True), op.results, strict=True)
         ]
 
     def _scan(self, op: Op, scan: control.Scan, operands: Sequence[PartialValue]) -> Sequence[PartialValue]:
-        seen, first = operands[: len(op.seen)], len(op.seen) + scan.carries
-        carries, stacked = list(operands[len(op.seen) : first]), len(scan.body.outputs) - scan.carries
+        seen, first = operands[: len(op.captures)], len(op.captures) + scan.carries
+        carries, stacked = list(operands[len(op.captures) : first]), len(scan.body.outputs) - scan.carries
         if scan.length > _MOST_ITERATIONS:
             rows = [UNKNOWN] * (len(operands) - first)
             self.body(scan.body, [*seen, *[UNKNOWN] * scan.carries, *rows])
@@ -285,8 +285,8 @@ class _Run:
         return [*carries, *[UNKNOWN] * stacked]
 
     def _while(self, op: Op, loop: control.While, operands: Sequence[PartialValue]) -> Sequence[PartialValue]:
-        tested, seen = (control.seen(op, operands, k) for k in (0, 1))
-        carries = list(operands[len(op.seen) :])
+        tested, seen = (control.region_captures(op, operands, k) for k in (0, 1))
+        carries = list(operands[len(op.captures) :])
         for _ in range(_MOST_ITERATIONS):
             (goes_on,) = self.body(loop.predicate, [*tested, *carries])
             self._use(op, "predicate", goes_on, True)

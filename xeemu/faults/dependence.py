@@ -91,7 +91,7 @@ class _Propagation:
             self.updates.add(key)
             if memory is not None:
                 self.memories.add(memory)
-        given = ops.given(op)
+        given = ops.value_results(op)
         if given and (depends or key in self.loads or memory in self.memories):
             self.values |= {(facts, v) for v in given}
 
@@ -100,9 +100,9 @@ class _Propagation:
         decided = False
         for k, inside in enumerate(facts.inner[number]):
             inner = inside.body
-            given = control.given(op, op.used, k)
+            given = control.region_operands(op, op.used, k)
             self.values |= {
-                (inside, v) for value, v in zip(given, inner.taken, strict=True) if self._depends(facts, value)
+                (inside, v) for value, v in zip(given, inner.all_inputs, strict=True) if self._depends(facts, value)
             }
             self._body(inside)
             if isinstance(structure, control.While) and k == 0:

@@ -199,9 +199,11 @@ class Graph:
         if isinstance(structure, control.Cond):
             self._decide(facts, op.operands[0])
         # What a loop takes an element of is another value.
-        most = len(op.seen) + structure.carries if isinstance(structure, control.Scan) else None
+        most = len(op.captures) + structure.carries if isinstance(structure, control.Scan) else None
         for k, inside in enumerate(facts.inner[number]):
-            for value, v in list(zip(control.given(op, op.used, k), inside.body.taken, strict=True))[:most]:
+            for value, v in list(zip(control.region_operands(op, op.used, k), inside.body.all_inputs, strict=True))[
+                :most
+            ]:
                 self._stand((inside, v), facts, value)
             self.body(inside)
             if isinstance(structure, control.While) and k == 0:

@@ -108,13 +108,13 @@ class _Flat:
 
 
 def _flat(body: Region) -> _Flat:
-    seen, inputs, steps = [_Value() for _ in body.seen], [_Value() for _ in body.inputs], list[_Step]()
+    seen, inputs, steps = [_Value() for _ in body.captures], [_Value() for _ in body.inputs], list[_Step]()
     return _Flat(inputs, steps, _written_out(body, [*seen, *inputs], steps))
 
 
 def _written_out(body: Region, inputs: Sequence[_Value | None], steps: list[_Step]) -> list[_Value | None]:
     """The results of a body for some inputs; adds its steps."""
-    found: dict[Any, _Value | None] = dict(zip(body.taken, inputs, strict=True))
+    found: dict[Any, _Value | None] = dict(zip(body.all_inputs, inputs, strict=True))
 
     def of(value: Value) -> _Value | None:
         return None if isinstance(value, Constant) else found.get(value)

@@ -116,7 +116,7 @@ class _Comparison:
         if len(one.ops) != len(other.ops) or list(map(_type, one.inputs)) != list(map(_type, other.inputs)):
             raise _Different
         self.partners |= zip(one.inputs, other.inputs, strict=True)
-        self.found |= zip(one.taken, given, strict=True)
+        self.found |= zip(one.all_inputs, given, strict=True)
         for number, (op, partner) in enumerate(zip(one.ops, other.ops, strict=True)):
             self._op(op, partner, (facts, number), (others, number))
         return self._relations(one.outputs, other.outputs)
@@ -176,14 +176,14 @@ class _Comparison:
         def body(k: int, given: Sequence[_Relation]) -> list[_Relation]:
             nonlocal decided
             self.loops, self.loop = around[0] | own, own
-            seen = len(op.regions[k].seen)
+            seen = len(op.regions[k].captures)
             within = [*given[:seen], *(_within(each, own) for each in given[seen:])]
             outputs = self._body(facts.inner[number][k], others.inner[number][k], within)
             if isinstance(structure, control.While) and k == 0:
                 decided = _decided(outputs[0])
             return outputs
 
-        results = control.propagated(op, [*(self.found[v] for v in op.seen), *operands], body, _joined)
+        results = control.propagated(op, [*(self.found[v] for v in op.captures), *operands], body, _joined)
         self.loops, self.loop, self.deciding = around
         return [_after(each, decided, own) for each in results]
 

@@ -66,21 +66,21 @@ def of(op: Op) -> Structure | None:
     return Cond(op.regions) if op.name == "cond" else Call(op.regions[0])
 
 
-def given(op: Op, items: Sequence[Any], number: int) -> list[Any]:
-    """What a region of an operation takes, see `Region.taken`.
+def region_operands(op: Op, items: Sequence[Any], number: int) -> list[Any]:
+    """What a region of an operation takes, see `Region.all_inputs`.
 
     Args:
       op: the operation.
       items: what stands for the values that it uses, see `Op.used`.
       number: of the region.
     """
-    return [*seen(op, items, number), *(() if op.name == "cond" else items[len(op.seen) :])]
+    return [*region_captures(op, items, number), *(() if op.name == "cond" else items[len(op.captures) :])]
 
 
-def seen(op: Op, items: Sequence[Any], number: int) -> list[Any]:
+def region_captures(op: Op, items: Sequence[Any], number: int) -> list[Any]:
     """Of what is told of the values that an operation sees, what is told of those that a region sees."""
-    found = dict(zip(op.seen, items, strict=False))
-    return [found[value] for value in op.regions[number].seen]
+    found = dict(zip(op.captures, items, strict=False))
+    return [found[value] for value in op.regions[number].captures]
 
 
 def carried(structure: Structure | None, inner: Region) -> Sequence[Value]:
@@ -106,22 +106,22 @@ def propagated(
     """
     match of(op):
         case Cond(branches):
-            each = [body(k, given(op, used, k)) for k in range(len(branches))]
+            each = [body(k, region_operands(op, used, k)) for k in range(len(branches))]
             return [functools.reduce(join, alternatives) for alternatives in zip(*each, strict=True)]
         case Scan(carries=carries):
-            return _looped(op, used, carries, lambda used: body(0, given(op, used, 0)), join)
+            return _looped(op, used, carries, lambda used: body(0, region_operands(op, used, 0)), join)
         case While():
-            after = _looped(op, used, len(op.operands), lambda used: body(1, given(op, used, 1)), join)
-            body(0, [*seen(op, used, 0), *after])
+            after = _looped(op, used, len(op.operands), lambda used: body(1, region_operands(op, used, 1)), join)
+            body(0, [*region_captures(op, used, 0), *after])
             return after
-    return list(body(0, given(op, used, 0)))
+    return list(body(0, region_operands(op, used, 0)))
 
 
 def _looped(
     op: Op, used: Sequence[T], carries: int, after: Callable[[Sequence[T]], Sequence[T]], join: Callable[[T, T], T]
 ) -> list[T]:
     """What is known of the results of a loop: of what it carries, what holds both before and after each iteration."""
-    first, last = len(op.seen), len(op.seen) + carries
+    first, last = len(op.captures), len(op.captures) + carries
     while True:
         outputs = after(used)
         carried = [join(a, b) for a, b in zip(used[first:last], outputs, strict=False)]

@@ -25,8 +25,8 @@ def results(op: Op, items: Sequence[Any]) -> list[Any]:
 
 
 def of_region(region: Region, items: Sequence[Any]) -> list[Any]:
-    """The results of a (sub)program, from what stands for what it takes, see `Region.taken`."""
-    found: dict[Value, Any] = dict(zip(region.taken, items, strict=True))
+    """The results of a (sub)program, from what stands for what it takes, see `Region.all_inputs`."""
+    found: dict[Value, Any] = dict(zip(region.all_inputs, items, strict=True))
 
     def read(value: Value) -> Any:
         return value.array if isinstance(value, Constant) else found[value]
@@ -38,11 +38,11 @@ def of_region(region: Region, items: Sequence[Any]) -> list[Any]:
 
 def _structured(op: Op, items: Sequence[Any]) -> list[Any]:
     """The results of a loop, a branch or a call."""
-    count = len(op.seen)
+    count = len(op.captures)
     seen, operands = items[:count], list(items[count:])
 
     def carried_out(number: int, *taken: Any) -> list[Any]:
-        given = control.given(op, [*seen, *taken], number)
+        given = control.region_operands(op, [*seen, *taken], number)
         return of_region(op.regions[number], given)
 
     match control.of(op):

@@ -15,36 +15,36 @@ def named(program: Region, inputs: Sequence[Value]) -> Region:
       program: the program.
       inputs: what it is given: memories and scalars, with their names.
     """
-    given = dict(zip(program.inputs, inputs, strict=True))
-    names = memories(program, {value: new.memory for value, new in given.items() if new.memory})
+    replaced = dict(zip(program.inputs, inputs, strict=True))
+    names = memories(program, {value: new.memory for value, new in replaced.items() if new.memory})
 
     def renewed(value: Value) -> Value:
         name = names.get(value, "")
-        return given[value] if value in given else dataclasses.replace(value, memory=name) if name else value
+        return replaced[value] if value in replaced else dataclasses.replace(value, memory=name) if name else value
 
     return rewritten(program, lambda rewriter, op: None, renewed)
 
 
-def memories(body: Region, given: Mapping[Value, str]) -> dict[Value, str]:
+def memories(body: Region, inputs: Mapping[Value, str]) -> dict[Value, str]:
     """The names of the memories in a (sub)program by all their versions, of those that it is given."""
-    found = dict(given)
+    names = dict(inputs)
     for op in body.ops:
         inner = op.regions
         for region in inner:
-            found |= memories(region, found | _passed(found, op.operands, region.inputs))
+            names |= memories(region, names | _passed(names, op.operands, region.inputs))
         if inner:
             count = op.attributes.get("carries", len(op.results))
-            found |= _passed(found, inner[-1].outputs[:count], op.results)
+            names |= _passed(names, inner[-1].outputs[:count], op.results)
         else:
-            found |= _made(op, found)
-    return found
+            names |= _of_results(op, names)
+    return names
 
 
-def _passed(memories: Mapping[Value, str], given: Sequence[Value], taken: Sequence[Value]) -> dict[Value, str]:
-    return {new: memories[value] for value, new in zip(given, taken, strict=False) if value in memories}
+def _passed(memories: Mapping[Value, str], values: Sequence[Value], results: Sequence[Value]) -> dict[Value, str]:
+    return {new: memories[value] for value, new in zip(values, results, strict=False) if value in memories}
 
 
-def _made(op: Op, memories: Mapping[Value, str]) -> dict[Value, str]:
+def _of_results(op: Op, memories: Mapping[Value, str]) -> dict[Value, str]:
     """The versions that a plain operation gives; an update gives the next one of the memory that it is given."""
     if op.name == ops.ALLOCATE:
         return {op.results[0]: op.attributes["name"]}

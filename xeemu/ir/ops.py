@@ -66,11 +66,11 @@ def without_rule(name: str, who: str) -> NotImplementedError:
     return NotImplementedError(f"{who} has no rule for the operation {name} (xeemu/ir/table.py)")
 
 
-def unconverted(value: Value, made: Mapping[Value, Op]) -> Value:
-    """What a value is before JAX makes a weak type of its dtype a strong one; `made` as `Region.made`."""
-    op = made.get(value)
-    same = op is not None and op.name == "convert_element_type" and op.operands[0].dtype == value.dtype
-    return op.operands[0] if op is not None and same else value
+def unconverted(value: Value, definitions: Mapping[Value, Op]) -> Value:
+    """What a value is before JAX makes a weak type of its dtype a strong one; `definitions` as `Region.made`."""
+    op = definitions.get(value)
+    to_strong_type = op is not None and op.name == "convert_element_type" and op.operands[0].dtype == value.dtype
+    return op.operands[0] if op is not None and to_strong_type else value
 
 
 # --- Accesses ---
@@ -111,7 +111,7 @@ def changes(op: Op) -> bool:
     return of(op).writes and op.attributes.get("op") != "load"
 
 
-def given(op: Op) -> tuple[Value, ...]:
+def value_results(op: Op) -> tuple[Value, ...]:
     """The results of an access that are no memory: what a load gives, or an atomic operation that fetches."""
     return tuple(op.results[:-1] if changes(op) else op.results)
 
@@ -131,13 +131,13 @@ def rounds(dtype: np.dtype, operation: str) -> bool:
     return dtype.kind not in "iub" and operation in ("add", "sub")
 
 
-def seen_shape(op: Op) -> tuple[int, ...]:
+def viewed_shape(op: Op) -> tuple[int, ...]:
     """The shape in which an access sees its memory, of which its index is."""
     view: tuple[int, ...] | None = op.attributes["access"].view
     return tuple(op.operands[0].shape) if view is None else view
 
 
-def other(op: Op) -> Constant | None:
+def passthrough(op: Op) -> Constant | None:
     """What a masked load gives to the work-items that take no part, if that is a constant."""
     last = op.operands[-1]
     return last if op.name == LOAD and op.attributes["access"].masked and isinstance(last, Constant) else None

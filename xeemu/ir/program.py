@@ -84,14 +84,14 @@ class Op:
     given: bool = False
 
     @functools.cached_property
-    def seen(self) -> tuple[Value, ...]:
+    def captures(self) -> tuple[Value, ...]:
         """The values from around it that its regions use, each once."""
-        return tuple(dict.fromkeys(value for region in self.regions for value in region.seen))
+        return tuple(dict.fromkeys(value for region in self.regions for value in region.captures))
 
     @property
     def used(self) -> tuple[Value, ...]:
         """All values that it uses: those that its regions see, and then its operands."""
-        return (*self.seen, *self.operands) if self.regions else self.operands
+        return (*self.captures, *self.operands) if self.regions else self.operands
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -110,17 +110,17 @@ class Region:
                 yield from inner.walk()
 
     @functools.cached_property
-    def seen(self) -> tuple[Value, ...]:
+    def captures(self) -> tuple[Value, ...]:
         """The values from around it that it or a region in it uses, each once; no constants."""
-        given, found = set(self.inputs), dict[Value, None]()
+        defined, used = set(self.inputs), dict[Value, None]()
         for op in self.ops:
-            found |= dict.fromkeys(v for v in op.used if v not in given)
-            given.update(op.results)
-        found |= dict.fromkeys(v for v in self.outputs if v not in given)
-        return tuple(value for value in found if not isinstance(value, Constant))
+            used |= dict.fromkeys(v for v in op.used if v not in defined)
+            defined.update(op.results)
+        used |= dict.fromkeys(v for v in self.outputs if v not in defined)
+        return tuple(value for value in used if not isinstance(value, Constant))
 
     @functools.cached_property
-    def made(self) -> Mapping[Value, Op]:
+    def definitions(self) -> Mapping[Value, Op]:
         """For each value that it computes itself the operation that does."""
         return {value: op for op in self.ops for value in op.results}
 
@@ -131,16 +131,16 @@ class Region:
         return collections.Counter(value for value in used if not isinstance(value, Constant))
 
     @property
-    def taken(self) -> tuple[Value, ...]:
+    def all_inputs(self) -> tuple[Value, ...]:
         """All values that it does not compute itself: those that it sees, and then its inputs."""
-        return (*self.seen, *self.inputs)
+        return (*self.captures, *self.inputs)
 
     def needed(self, values: Iterable[Value]) -> list[int]:
         """The numbers of the operations that some of its values are computed by, in order."""
-        wanted, found = set(values), []
+        needed, found = set(values), []
         for number in range(len(self.ops) - 1, -1, -1):
             op = self.ops[number]
-            if not wanted.isdisjoint(op.results):
+            if not needed.isdisjoint(op.results):
                 found.append(number)
-                wanted.update(op.used)
+                needed.update(op.used)
         return found[::-1]

@@ -28,20 +28,20 @@ class Rewriter:
     Attributes:
       rule: what becomes of operations.
       renewed: what becomes of the inputs of regions, and of the results of operations that are kept.
-      found: for values of the old program what stands for them in the new one, None if they have gone; all others
+      replacements: for values of the old program what stands for them in the new one, None if they have gone; others
         stand for themselves.
       ops: the operations so far of the region that is being made.
     """
 
     rule: Rule
     renewed: Renewal = lambda value: value
-    found: dict[Value, Value | None] = dataclasses.field(default_factory=dict)
+    replacements: dict[Value, Value | None] = dataclasses.field(default_factory=dict)
     ops: list[Op] = dataclasses.field(default_factory=list)
 
     def region(self, region: Region) -> Region:
         """A region, rewritten; the same one if that changes nothing."""
         around, self.ops = self.ops, []
-        inputs = self._given(region.inputs)
+        inputs = self._renew(region.inputs)
         for op in region.ops:
             self.op(op)
         made, self.ops = Region(inputs, tuple(self.ops), tuple(self.values(region.outputs))), around
@@ -54,13 +54,13 @@ class Rewriter:
         if results is None:
             self.keep(op)
         else:
-            self.found |= dict(zip(op.results, results, strict=True))
+            self.replacements |= dict(zip(op.results, results, strict=True))
 
     def keep(self, op: Op) -> None:
         """An operation on what stands for its operands, its regions rewritten; operands that have gone are left out."""
         operands = tuple(self.values(op.operands))
         regions = tuple(map(self.region, op.regions))
-        results = self._given(op.results)
+        results = self._renew(op.results)
         if (operands, regions, results) == (op.operands, op.regions, op.results):
             self.ops.append(op)
             return
@@ -69,35 +69,35 @@ class Rewriter:
             made = dataclasses.replace(made, attributes=self._attributes(op), apply=None)
         self.ops.append(made)
 
-    def inline(self, region: Region, given: Sequence[Value], rule: Rule | None = None) -> list[Value]:
+    def inline(self, region: Region, arguments: Sequence[Value], rule: Rule | None = None) -> list[Value]:
         """Adds the operations of a region, all of their results new; gives its outputs.
 
         Args:
           region: the region; for values that it sees stands what does in the program that is being made.
-          given: what stands for its inputs.
+          arguments: what stands for its inputs.
           rule: for its operations; that of the rewriter if there is none.
         """
-        found = {value: self.found[value] for value in region.seen if value in self.found}
-        found |= zip(region.inputs, given, strict=True)
-        inner = Rewriter(rule or self.rule, dataclasses.replace, found, self.ops)
+        replacements = {value: self.replacements[value] for value in region.captures if value in self.replacements}
+        replacements |= zip(region.inputs, arguments, strict=True)
+        inner = Rewriter(rule or self.rule, dataclasses.replace, replacements, self.ops)
         for op in region.ops:
             inner.op(op)
         return inner.values(region.outputs)
 
     def value(self, value: Value) -> Value | None:
         """What stands for a value of the old program."""
-        return self.found.get(value, value)
+        return self.replacements.get(value, value)
 
     def values(self, values: Iterable[Value]) -> list[Value]:
         """What stands for some values, but for those that have gone."""
         return [new for value in values if (new := self.value(value)) is not None]
 
-    def _given(self, values: Sequence[Value]) -> tuple[Value, ...]:
+    def _renew(self, values: Sequence[Value]) -> tuple[Value, ...]:
         """What inputs or results become, which is then found."""
         for value in values:
             new = self.renewed(value)
             if new is not value:
-                self.found[value] = new
+                self.replacements[value] = new
         return tuple(self.values(values))
 
     def _attributes(self, op: Op) -> dict[str, Any]:

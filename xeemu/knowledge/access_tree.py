@@ -88,7 +88,7 @@ class MemoryOperation:
     @property
     def fetches(self) -> bool:
         """True if a sub-group waits for its value."""
-        return bool(ops.given(self.op))
+        return bool(ops.value_results(self.op))
 
     @property
     def traits(self) -> Traits:

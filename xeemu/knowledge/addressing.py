@@ -216,7 +216,7 @@ def foreseen(op: Op, facts: Facts, copies: int = 1) -> Address:
       copies: of the memory, that lie in one array.
     """
     indices = [Index(facts.value(a), a.dtype) for a in ops.indices(op)]
-    return of_index(ops.seen_shape(op), copies, indices, left_in(op, facts.value))
+    return of_index(ops.viewed_shape(op), copies, indices, left_in(op, facts.value))
 
 
 def is_formed(op: Op, facts: Facts) -> bool:

@@ -185,5 +185,5 @@ def branches(facts: Facts) -> int:
 
 def doubted(op: Op, facts: Facts) -> int:
     """How many components of an access's index are not proved to be within bounds."""
-    each = zip(ops.indices(op), ops.seen_shape(op), strict=True)
+    each = zip(ops.indices(op), ops.viewed_shape(op), strict=True)
     return sum(not intervals.within(facts.value(a).interval, (0, n - 1)) for a, n in each)

@@ -75,7 +75,7 @@ class Reader:
 
     def _part(self, value: Value) -> BitField | None:
         """Which field of an operand the result of an operation is."""
-        op = self.facts.body.made.get(value)
+        op = self.facts.body.definitions.get(value)
         if op is None:
             return None
         if isinstance(control.of(op), control.Call):

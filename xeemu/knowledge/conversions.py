@@ -40,7 +40,7 @@ class _Check:
         self._names = names  # of memories, all versions of which share one `Known`
 
     def body(self, facts: Facts, inputs: Sequence[bool]) -> list[bool]:
-        genuine: dict[Value, bool] = dict(zip(facts.body.taken, inputs, strict=True))
+        genuine: dict[Value, bool] = dict(zip(facts.body.all_inputs, inputs, strict=True))
         for number, op in enumerate(facts.body.ops):
             given = [self._genuine(genuine, a) for a in op.used]
             results = self._op(facts, number, op, given)

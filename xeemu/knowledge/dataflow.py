@@ -64,7 +64,7 @@ class _Dataflow:
 
     def body(self, body: Region, inputs: Sequence[Known], before: Facts | None = None) -> Facts:
         """The facts of a (sub)program; `before` are those for other inputs, of which most may hold for these too."""
-        given = dict(zip(body.taken, inputs, strict=True))
+        given = dict(zip(body.all_inputs, inputs, strict=True))
         if before is None:
             facts = Facts(body, self.geometry, given)
             for number, op in enumerate(body.ops):
@@ -108,7 +108,7 @@ class _Dataflow:
 
     def _rounded_down(self, facts: Facts, op: Op, result: Known) -> Known:
         """What a choice gives, of which more is known where it rounds down a quotient that needs no rounding."""
-        division = floor_division.natural(op.results[0], facts.body.made, lambda v: facts.value(v).interval)
+        division = floor_division.natural(op.results[0], facts.body.definitions, lambda v: facts.value(v).interval)
         if division is None:
             return result
         return dataclasses.replace(result, interval=facts.values[division.results[0]].interval)
@@ -166,7 +166,7 @@ class _Dataflow:
         changes = ops.changes(op)
         # A load from what groups share by an index that they share gives each of them the same.
         varying = changes or any(o.varying for o in operands)
-        values = [_unknown(value, varying, self.dimensions) for value in ops.given(op)]
+        values = [_unknown(value, varying, self.dimensions) for value in ops.value_results(op)]
         return [*values, operands[0]] if changes else values
 
     def _uniform(self, facts: Facts, op: Op, operands: list[Known]) -> Known:
@@ -194,7 +194,7 @@ class _Dataflow:
     def _cond(self, facts: Facts, number: int, op: Op, operands: list[Known]) -> list[Known]:
         *seen, chosen = operands
         facts.inner[number] = tuple(
-            self.body(branch, control.given(op, operands, k)) for k, branch in enumerate(op.regions)
+            self.body(branch, control.region_operands(op, operands, k)) for k, branch in enumerate(op.regions)
         )
         outputs = list(map(self.outputs, facts.inner[number]))
         facts.places[number] = tuple(
@@ -206,7 +206,7 @@ class _Dataflow:
         ]
 
     def _scan(self, facts: Facts, number: int, op: Op, scan: control.Scan, operands: list[Known]) -> list[Known]:
-        seen, given = operands[: len(op.seen)], operands[len(op.seen) :]
+        seen, given = operands[: len(op.captures)], operands[len(op.captures) :]
         carries, rows = given[: scan.carries], given[scan.carries :]
         elements = [
             _own_base(Known(x.varying, x.interval), v, self.dimensions)
@@ -220,8 +220,8 @@ class _Dataflow:
         return _counted(carried, counted) + [Known(v.varying, v.interval) for v in stacked]
 
     def _while(self, facts: Facts, number: int, op: Op, loop: control.While, operands: list[Known]) -> list[Known]:
-        carries = operands[len(op.seen) :]
-        tested, seen = (control.seen(op, operands, k) for k in (0, 1))
+        carries = operands[len(op.captures) :]
+        tested, seen = (control.region_captures(op, operands, k) for k in (0, 1))
         trips = self._trips(loop, tested, carries)
         inner, carried = self._loop(loop.body, seen, carries, [], trips)
         if trips:
@@ -289,7 +289,7 @@ class _Dataflow:
         if found is None:
             return None
         k, bound = found
-        known = dict(zip(loop.predicate.taken, [*tested, *carries], strict=True))
+        known = dict(zip(loop.predicate.all_inputs, [*tested, *carries], strict=True))
         limit = intervals.of_array(bound.array) if isinstance(bound, Constant) else known[bound].interval
         start = carries[k].interval
         return (0, max(limit[1] - 1 - start[0], 0)) if limit and start else None

@@ -66,7 +66,7 @@ def iterations(around: Facts, number: int) -> int | None:
     if not isinstance(structure, control.While) or (found := counter(structure)) is None:
         return None
     k, bound = found
-    given = dict(zip(structure.predicate.taken, control.given(op, op.used, 0), strict=True))
+    given = dict(zip(structure.predicate.all_inputs, control.region_operands(op, op.used, 0), strict=True))
     first = around.value(op.operands[k]).only
     end = around.value(bound if isinstance(bound, Constant) else given[bound]).only
     return None if first is None or end is None else max(0, end - first)
@@ -74,7 +74,7 @@ def iterations(around: Facts, number: int) -> int | None:
 
 def increment(body: Region, var: Value, result: Value) -> int | None:
     """The constant that `body` adds to `var` to make `result`."""
-    op = body.made.get(result)
+    op = body.definitions.get(result)
     if op is None or op.name not in ("add", "sub"):
         return None
     a, b = op.operands
@@ -90,6 +90,6 @@ def keeps(loop: control.While, bound: Value) -> bool:
     """True if a loop leaves a value of its predicate as it is: what that sees, or a carry that does not change."""
     carried = loop.predicate.inputs
     if bound not in carried:
-        return bound in loop.predicate.seen
+        return bound in loop.predicate.captures
     k = carried.index(bound)
     return loop.body.outputs[k] is loop.body.inputs[k]

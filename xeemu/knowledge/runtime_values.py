@@ -75,7 +75,7 @@ class _Search:
 
     def _structured(self, op: Op, inner: Sequence[Facts], found: Set[Value]) -> Sequence[bool]:
         def outputs(number: int, given: Sequence[bool]) -> list[bool]:
-            taken = zip(inner[number].body.taken, given, strict=True)
+            taken = zip(inner[number].body.all_inputs, given, strict=True)
             return self.body(inner[number], [v for v, is_one in taken if is_one])
 
         results = control.propagated(op, [v in found for v in op.used], outputs, operator.and_)

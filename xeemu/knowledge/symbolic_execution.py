@@ -71,7 +71,7 @@ class _Execution:
         """Adds the steps of a node; gives the items behind its results."""
         self._walks += 1
         budget.spend(_UNITS_OF_OPERATION * len(node.body.ops))
-        items: dict[Any, Item] = dict(zip(node.body.taken, inputs, strict=True))
+        items: dict[Any, Item] = dict(zip(node.body.all_inputs, inputs, strict=True))
 
         def read(value: Value) -> Item:
             return symbolic.constant(np.asarray(value.array)) if isinstance(value, Constant) else items[value]
@@ -155,7 +155,7 @@ class _Execution:
         for k in range(len(op.regions)):
             taken = symbolic.is_taken(which, k, len(op.regions))
             inner = self._inside(node, number, "branch", k, **_narrowed(node, node.boxes, taken))
-            outputs.append(self.body(inner, control.given(op, operands, k)))
+            outputs.append(self.body(inner, control.region_operands(op, operands, k)))
         return [
             symbolic.joined(node.facts, which, v, list(alternatives))
             for v, alternatives in zip(op.results, zip(*outputs, strict=True), strict=True)
@@ -213,7 +213,7 @@ class _Execution:
         if found is None:
             return None
         number, bound = found
-        taken = dict(zip(structure.predicate.taken, [*loop.seen[0], *loop.given], strict=True))
+        taken = dict(zip(structure.predicate.all_inputs, [*loop.seen[0], *loop.given], strict=True))
         start = loop.given[number]
         end = symbolic.constant(bound.array) if isinstance(bound, Constant) else taken[bound]
         if not (isinstance(start, Expression) and isinstance(end, Expression) and start.known and end.known):
@@ -292,8 +292,8 @@ class _Loop:
     def of(cls, node: Node, number: int, operands: Sequence[Item]) -> "_Loop":
         """A loop, of what stands for the values that it uses."""
         op = node.body.ops[number]
-        seen = [control.seen(op, operands, k) for k in range(len(op.regions))]
-        return cls(node, number, seen, list(operands[len(op.seen) :]))
+        seen = [control.region_captures(op, operands, k) for k in range(len(op.regions))]
+        return cls(node, number, seen, list(operands[len(op.captures) :]))
 
     @property
     def op(self) -> Op:

@@ -119,7 +119,7 @@ def _needed(region: Region, result: Value) -> list[Value]:
         if value in found:
             continue
         found[value] = None
-        op = region.made.get(value)
+        op = region.definitions.get(value)
         if op is not None and (
             op.name == "and" or (op.name == "convert_element_type" and op.operands[0].dtype == bool)
         ):
@@ -129,7 +129,7 @@ def _needed(region: Region, result: Value) -> list[Value]:
 
 def _each_leaves(loop: While, value: Value) -> bool:
     """True if a value is that some work-item is still in the loop, which each leaves as it counts."""
-    op, inputs = loop.predicate.made.get(value), loop.predicate.inputs
+    op, inputs = loop.predicate.definitions.get(value), loop.predicate.inputs
     if op is None or op.name != ops.UNIFORM or op.attributes["kind"] != "some" or op.operands[0] not in inputs:
         return False
     k = inputs.index(op.operands[0])
@@ -157,10 +157,10 @@ def _counts(loop: While, region: Region, value: Value, needed: Sequence[Value]) 
       value: of the region.
       needed: values of the body that are True for each work-item which goes on.
     """
-    test = region.made.get(value)
+    test = region.definitions.get(value)
     if test is None or test.name not in _TURNED:
         return False
-    one, other = (ops.unconverted(operand, region.made) for operand in test.operands)
+    one, other = (ops.unconverted(operand, region.definitions) for operand in test.operands)
     sides = ((test.name, one, other), (_TURNED[test.name], other, one))
     return any(
         _is_reached(loop, region, name, bound, _step(loop, region, counter, needed), needed)
@@ -175,7 +175,7 @@ def _step(loop: While, region: Region, counter: Value, needed: Sequence[Value]) 
         return 0
     k = carries.index(counter)
     before, after = loop.body.inputs[k], loop.body.outputs[k]
-    op = loop.body.made.get(after)
+    op = loop.body.definitions.get(after)
     if op is not None and op.name == "select_n" and op.operands[0] in needed and op.operands[1] is before:
         after = op.operands[2]
     return induction.increment(loop.body, before, after) or 0
@@ -194,7 +194,7 @@ def _is_reached(loop: While, region: Region, name: str, bound: Value, step: int,
 def _kept(loop: While, region: Region, needed: Sequence[Value]) -> set[Value]:
     """The values of a loop's predicate or body that are the same in each iteration, for work-items that go on."""
     carried = zip(region.inputs, loop.body.inputs, loop.body.outputs, strict=True)
-    kept = {*region.seen, *needed, *(value for value, before, after in carried if after is before)}
+    kept = {*region.captures, *needed, *(value for value, before, after in carried if after is before)}
     for op in region.ops:
         if _is_function(op) and all(isinstance(value, Constant) or value in kept for value in op.used):
             kept.update(op.results)

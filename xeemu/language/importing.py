@@ -91,7 +91,7 @@ class _Importer:
         found |= dict(zip(eqn.outvars, results, strict=True))
         apply = _applying(eqn.primitive, eqn.params)
         if name in _STRUCTURED and apply is not None:
-            seen = dict.fromkeys(value for region in regions for value in region.seen)
+            seen = dict.fromkeys(value for region in regions for value in region.captures)
             apply = _of_used(apply, taken, (*seen, *operands))
         names, traceback = eqn.source_info.name_stack, eqn.source_info.traceback
         merges, is_given, has_effects = divergence.is_merge(names), given.is_given(names), bool(eqn.effects)

@@ -33,8 +33,8 @@ def of_op(op: Op, operands: Sequence[Any]) -> list[Any]:
         return [None] * count
     # Of branches any will do: they return the same memories.
     number = len(inner) - 1
-    given = control.given(op, operands, number)
-    results = _results(inner[number], dict(zip(inner[number].taken, given, strict=True)))
+    given = control.region_operands(op, operands, number)
+    results = _results(inner[number], dict(zip(inner[number].all_inputs, given, strict=True)))
     if isinstance(structure, control.Scan):
         results[structure.carries :] = [None] * (count - structure.carries)
     return results

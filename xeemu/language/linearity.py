@@ -126,7 +126,7 @@ class _Linearity:
           nested: true if it is inside a loop or branch.
           returns: true if it can return memories; the predicate of a loop cannot.
         """
-        versions: dict[Any, Version] = {v: m for v, m in zip(body.taken, inputs, strict=True) if m}
+        versions: dict[Any, Version] = {v: m for v, m in zip(body.all_inputs, inputs, strict=True) if m}
         for op in body.ops:
             operands = [None if isinstance(a, Constant) else versions.get(a) for a in op.used]
             results = self._op(op, operands, nested)
@@ -189,7 +189,7 @@ class _Linearity:
     def _branches(self, bodies: Sequence[Region], operands: Versions, nested: bool, op: Op) -> Versions:
         """Bodies of which one runs, all beginning with the same versions."""
         entries = [_entered(operands) for _ in bodies]
-        given = [control.given(op, inside, k) for k, inside in enumerate(entries)]
+        given = [control.region_operands(op, inside, k) for k, inside in enumerate(entries)]
         outputs = [self.body(b, inside, nested) for b, inside in zip(bodies, given, strict=True)]
         results: Versions = []
         for versions in outputs:
@@ -207,14 +207,14 @@ class _Linearity:
         return results
 
     def _scan(self, scan: control.Scan, operands: Versions, op: Op) -> Versions:
-        first_element = len(op.seen) + scan.carries
+        first_element = len(op.captures) + scan.carries
         if taken := next(filter(None, operands[first_element:]), None):
             _fail_array(taken, op)
-        carried = self._loop(scan.body, operands, len(op.seen), scan.carries, op)
+        carried = self._loop(scan.body, operands, len(op.captures), scan.carries, op)
         return carried + [None] * (len(op.results) - scan.carries)
 
     def _while(self, loop: control.While, operands: Versions, op: Op) -> Versions:
-        inside = _entered(control.given(op, operands, 0))
+        inside = _entered(control.region_operands(op, operands, 0))
         self.body(loop.predicate, inside, nested=True, returns=False)
         for version in filter(None, inside):
             if version.ended:
@@ -223,9 +223,9 @@ class _Linearity:
                     f"{name} is updated in a loop's predicate, which cannot return it; update it in the body",
                     source.of_op(version.ended),
                 )
-        given = control.given(op, operands, 1)
-        results = self._loop(loop.body, given, len(loop.body.seen), len(op.operands), op)
-        for version in filter(None, control.seen(op, operands, 0)):
+        given = control.region_operands(op, operands, 1)
+        results = self._loop(loop.body, given, len(loop.body.captures), len(op.operands), op)
+        for version in filter(None, control.region_captures(op, operands, 0)):
             if version.ended:
                 what = f"the predicate of a loop uses {version.of.name}, from outside the loop, as it was before"
                 _fail_fork(version, what, source.of_op(op))

@@ -137,8 +137,8 @@ class _Mixings:
     def _structure(self, op: Op, site: Site) -> None:
         structure = control.of(op)
         for number, inner in enumerate(op.regions):
-            given = control.given(op, op.used, number)
-            self._pass(given, inner.taken)
+            given = control.region_operands(op, op.used, number)
+            self._pass(given, inner.all_inputs)
             self.body(inner, site)
             carried = control.carried(structure, inner)
             if carried and any(self._differs(o) and not self._differs(v) for v, o in zip(carried, inner.outputs)):  # noqa: B905

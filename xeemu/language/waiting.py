@@ -25,14 +25,14 @@ def check(body: Region, memories: Sequence[Any]) -> None:
     Raises:
       KernelError: a loop waits.
     """
-    known = {v: made for v, made in zip(body.taken, memories, strict=True) if made is not None}
+    known = {v: made for v, made in zip(body.all_inputs, memories, strict=True) if made is not None}
     for op in body.ops:
         operands = [None if isinstance(a, Constant) else known.get(a) for a in op.used]
         structure = control.of(op)
         for number, inner in enumerate(op.regions):
-            check(inner, control.given(op, operands, number))
+            check(inner, control.region_operands(op, operands, number))
         if isinstance(structure, While) and (reading := _waits(structure)):
-            _fail(op, [control.given(op, operands, number)[place] for number, place in reading])
+            _fail(op, [control.region_operands(op, operands, number)[place] for number, place in reading])
         results = [op] if op.name == ops.ALLOCATE else lineage.of_op(op, operands)
         known |= {v: made for v, made in zip(op.results, results, strict=True) if made is not None}
 
@@ -67,7 +67,11 @@ def _waits(loop: While) -> list[tuple[int, int]]:
     tested = loop.predicate.inputs
     if any(_written(loop, tested.index(m)) for m in _memories(loop.predicate, loads) if m in tested):
         return []
-    found = [(0, loop.predicate.taken.index(m)) for m in _memories(loop.predicate, loads) if m in loop.predicate.taken]
+    found = [
+        (0, loop.predicate.all_inputs.index(m))
+        for m in _memories(loop.predicate, loads)
+        if m in loop.predicate.all_inputs
+    ]
     live = _live(loop)
     if live is not None:
         changing.discard(inputs[live])
@@ -79,7 +83,7 @@ def _waits(loop: While) -> list[tuple[int, int]]:
         # What is computed from something that changes gets on by itself; so does a load from what the loop writes.
         if used & changing or any(_written(loop, inputs.index(m)) for m in memories if m in inputs):
             return []
-        found += [(1, loop.body.taken.index(m)) for m in memories if m in loop.body.taken]
+        found += [(1, loop.body.all_inputs.index(m)) for m in memories if m in loop.body.all_inputs]
     return found
 
 

@@ -32,7 +32,7 @@ def _fills(program: Program, facts: Facts, number: int) -> bool:
 
 def _has_each_id(store: Op, facts: Facts) -> bool:
     """True if each component of the index is the global id of another dimension, with an item for each element."""
-    shape, geometry = ops.seen_shape(store), facts.geometry
+    shape, geometry = ops.viewed_shape(store), facts.geometry
     elements = addressing.foreseen(store, facts).elements
     if elements.shape != geometry.local_range or not elements.all or len(shape) != facts.dimensions:
         return False

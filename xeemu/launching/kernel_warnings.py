@@ -64,7 +64,7 @@ def _beyond(program: Program) -> Iterator[tuple[Site, str]]:
         if op.name not in ops.ACCESSES or op.attributes["access"].masked:
             continue  # a mask may leave it out, as loops and branches may what is in them
         memory = names[op.operands[0]]
-        for d, (index, size) in enumerate(zip(ops.indices(op), ops.seen_shape(op), strict=True)):
+        for d, (index, size) in enumerate(zip(ops.indices(op), ops.viewed_shape(op), strict=True)):
             if size and isinstance(index, Constant) and not index.ndim and not 0 <= int(index.array) < size:
                 access = "an atomic operation" if op.name == ops.ATOMIC else f"a {ops.operation(op)}"
                 effect = "gives the poison value" if not ops.changes(op) else "does nothing"

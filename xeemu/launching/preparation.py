@@ -230,8 +230,8 @@ class Prepared:
             return memories
         task, chunk = self._chunk(0, 0, share)
         contents = dict(zip(written, memories, strict=True))
-        held = storage.of_arguments(task.program, contents, buffers.units(share.origins))
-        shapes = row_shapes.of_program(task.facts, chunk, held)
+        storages = storage.of_arguments(task.program, contents, buffers.units(share.origins))
+        shapes = row_shapes.of_program(task.facts, chunk, storages)
         return [m.reshape(shapes.get(k, m.shape)) for k, m in zip(written, memories, strict=True)]
 
     @functools.cached_property

@@ -24,8 +24,8 @@ def group_bytes(facts: Facts, iterations: int) -> int:
 
 def live_bytes(facts: Facts, iterations: int) -> int:
     """The most bytes of varying values that are alive at once in a (sub)program, in blocks of so many iterations."""
-    most, holding = _alive(facts)
-    within = (alive + _bytes_within(op, part, iterations) for op, parts, alive in holding for part in parts)
+    most, operations = _alive(facts)
+    within = (alive + _bytes_within(op, part, iterations) for op, parts, alive in operations for part in parts)
     return max((most, *within))
 
 
@@ -38,16 +38,16 @@ def _alive(facts: Facts) -> tuple[int, list[tuple[Op, tuple[Facts, ...], int]]]:
     dying = collections.defaultdict[int, list[Value]](list)
     for value, number in last_use.items():
         dying[number].append(value)
-    most = alive = sum(_bytes(v, facts) for v in facts.body.taken if v in last_use)
-    holding = []
+    most = alive = sum(_bytes(v, facts) for v in facts.body.all_inputs if v in last_use)
+    operations = []
     for number, op in enumerate(facts.body.ops):
         alive += sum(_bytes(v, facts) for v in op.results if v not in fused)
         most = max(most, alive)
         if inner := facts.executed_within(number):
-            holding.append((op, inner, alive))
+            operations.append((op, inner, alive))
         dead = (v for v in {*dying[number], *op.results} - fused if last_use.get(v, number) == number)
         alive -= sum(_bytes(v, facts) for v in dead)
-    return most, holding
+    return most, operations
 
 
 def _allocated_bytes(facts: Facts) -> int:

@@ -47,7 +47,7 @@ def bounded(load: Op, memory: Value, indices: Sequence[Value], other: Constant) 
 
 def _of_all(op: Op) -> Op:
     """An access of which everybody takes part, in place of those whose index is within bounds."""
-    other = ops.other(op)
+    other = ops.passthrough(op)
     return _unmasked(op) if other is None else bounded(op, op.operands[0], ops.indices(op), other)
 
 
@@ -70,7 +70,7 @@ def _is_masked(op: Op, analyses: Analyses) -> bool:
         return False
     if op.name == ops.STORE:
         return True
-    other = ops.other(op)
+    other = ops.passthrough(op)
     return other is not None and not other.shape  # an array has one for each that loads, wherever that is
 
 
@@ -98,7 +98,7 @@ class _Masks:
         indices = [self._origin(a) for a in ops.indices(op)]
         about = set(indices)
         return all(c.value in about for c in conditions) and all(
-            self._keeps_within(a, size, conditions) for a, size in zip(indices, ops.seen_shape(op), strict=True)
+            self._keeps_within(a, size, conditions) for a, size in zip(indices, ops.viewed_shape(op), strict=True)
         )
 
     def _keeps_within(self, index: Value, size: int, conditions: list[_Condition]) -> bool:

@@ -79,11 +79,11 @@ def _is_one_integer_each(store: Op, items: int) -> bool:
 def _updates(store: Op, region: Region) -> Iterator[_Update]:
     """What a store does if it puts back what was there, combined with something else; nothing else needs either."""
     value = store.operands[1 + store.attributes["access"].rank]
-    op = None if isinstance(value, Constant) else region.made.get(value)
+    op = None if isinstance(value, Constant) else region.definitions.get(value)
     if op is None or op.name not in ops.COMMUTING or region.uses[value] > 1:
         return
     for old, added in [op.operands, op.operands[::-1]][: 1 if op.name == "sub" else 2]:
-        load = None if isinstance(old, Constant) else region.made.get(old)
+        load = None if isinstance(old, Constant) else region.definitions.get(old)
         if load is not None and load.name == ops.LOAD and region.uses[old] == 1 and _is_same_place(load, store):
             yield _Update(op.name, added)
 

@@ -149,7 +149,7 @@ class _Numbering:
 
     def is_deep(self, value: Value) -> bool:
         """True if the loop computes it, but not its body itself."""
-        return value in self._found and value not in self._body.made and value not in self._body.inputs
+        return value in self._found and value not in self._body.definitions and value not in self._body.inputs
 
     def _follow(self, region: Region) -> None:
         for op in region.ops:

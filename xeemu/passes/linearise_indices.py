@@ -23,7 +23,7 @@ def linearise_indices(program: Program, analyses: Analyses, target: Target) -> P
 
 def _joined(op: Op, analyses: Analyses) -> Op:
     """An access with such components as one; the same one if it has none."""
-    indices, sizes, k = ops.indices(op), list(ops.seen_shape(op)), 1
+    indices, sizes, k = ops.indices(op), list(ops.viewed_shape(op)), 1
     while k < len(indices):
         whole = _whole(indices[k - 1], indices[k], sizes[k], analyses)
         if whole is None:

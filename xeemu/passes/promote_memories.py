@@ -70,14 +70,14 @@ class _Promotion:
             if (invariant := invariants.get(self.analyses.known(value))) is not None:
                 builder = Builder(self.program, rewriter, invariant.op)
                 memories[k] = _Memory(builder, op, invariant, rewriter.values([value])[0])
-        rewriter.found |= {op.operands[k]: memory.loaded() for k, memory in memories.items()}
+        rewriter.replacements |= {op.operands[k]: memory.loaded() for k, memory in memories.items()}
         self.invariants |= invariants
         rewriter.keep(op)
         self.invariants = around
         for k, memory in memories.items():
-            rewriter.found[op.operands[k]] = memory.value
+            rewriter.replacements[op.operands[k]] = memory.value
             (last,) = rewriter.values([op.results[k]])
-            rewriter.found[op.results[k]] = memory.stored(last)
+            rewriter.replacements[op.results[k]] = memory.stored(last)
         return rewriter.values(op.results)
 
     def _ordered(self, rewriter: Rewriter, op: Op) -> Sequence[Value | None] | None:
@@ -152,7 +152,7 @@ class _Access:
     invariant: InvariantAddress
 
     @property
-    def _held(self) -> Value:
+    def contents(self) -> Value:
         """The elements before it."""
         return self.builder.rewriter.values(self.builder.op.operands[:1])[0]
 
@@ -168,18 +168,18 @@ class _Access:
         """What a load gives; who is masked out gets what is to be given instead."""
         chosen = self._elements
         rest = self._rest() if self._masked or not chosen.all else []
-        if not rest and self._held.shape == chosen.shape:
-            return self._held
-        return self.builder.applied(_load, self._held, *rest, chosen=chosen)[0]
+        if not rest and self.contents.shape == chosen.shape:
+            return self.contents
+        return self.builder.applied(_load, self.contents, *rest, chosen=chosen)[0]
 
     def stored(self) -> Value:
         """The elements after a store; who is masked out keeps his."""
         chosen, (value, *mask) = self._elements, self._rest()
         if not self._masked:
-            if chosen.all and (value.shape, value.dtype) == (self._held.shape, self._held.dtype):
+            if chosen.all and (value.shape, value.dtype) == (self.contents.shape, self.contents.dtype):
                 return value
             mask = []
-        return self.builder.applied(_store, self._held, value, *mask, chosen=chosen)[0]
+        return self.builder.applied(_store, self.contents, value, *mask, chosen=chosen)[0]
 
     def _rest(self) -> list[Value]:
         """Its operands after the index."""
@@ -209,14 +209,14 @@ def _store_after(last: jax.Array, *given: jax.Array, access: primitives.AccessAt
     return primitives.store_p.bind(*given, elements.spread(last, chosen), *rest, access=access)
 
 
-def _load(held: jax.Array, *rest: jax.Array, chosen: Elements) -> jax.Array:
-    found = elements.spread(held, chosen)
+def _load(contents: jax.Array, *rest: jax.Array, chosen: Elements) -> jax.Array:
+    found = elements.spread(contents, chosen)
     if not rest:
         return found
     mask, other = (elements.aligned(x, chosen.shape) for x in rest)
-    return lax.select(mask, found, other.astype(held.dtype))
+    return lax.select(mask, found, other.astype(contents.dtype))
 
 
-def _store(held: jax.Array, value: jax.Array, *mask: jax.Array, chosen: Elements) -> jax.Array:
-    new = elements.taken(elements.aligned(value, chosen.shape), chosen, held.shape).astype(held.dtype)
-    return lax.select(elements.aligned(mask[0], chosen.shape).reshape(held.shape), new, held) if mask else new
+def _store(contents: jax.Array, value: jax.Array, *mask: jax.Array, chosen: Elements) -> jax.Array:
+    new = elements.taken(elements.aligned(value, chosen.shape), chosen, contents.shape).astype(contents.dtype)
+    return lax.select(elements.aligned(mask[0], chosen.shape).reshape(contents.shape), new, contents) if mask else new

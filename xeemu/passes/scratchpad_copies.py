@@ -175,7 +175,7 @@ class _Search:
         load = self._source(store)
         if load is None or not store.node.certain:
             return None
-        other = ops.other(load.op) if load.op in self.bounded else None
+        other = ops.passthrough(load.op) if load.op in self.bounded else None
         loaded_by = load.mask if other is None else None
         masks = [symbolic_addresses.lane_mask(store, self.tree), loaded_by or expressions.TRUE]
         alike = [*store.index, *masks, *store.node.conditions]

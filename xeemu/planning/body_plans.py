@@ -45,7 +45,7 @@ class BodyPlan:
 
     Attributes:
       facts: what is known of it.
-      layouts: how each value is held; memories, and what it is given as an array, by item.
+      layouts: how each value is laid out; memories, and what it is given as an array, by item.
       operations: by number how each operation is carried out; those of the language that leave no choice are missing.
       spared: for each result that nothing needs, unless somebody asks, the number of the operation it is of.
       overwritten: the memories in it that an update has overwritten (see `UpdatePlan`).
@@ -125,7 +125,7 @@ class WhileLoopPlan:
 
 
 Plan = OperationPlan | Storage | LoadPlan | UpdatePlan | CallPlan | ChoicePlan | CountedLoopPlan | WhileLoopPlan
-"""How an operation is carried out; that of an allocation is how its memory is held."""
+"""How an operation is carried out; that of an allocation is how its memory is stored."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -148,7 +148,7 @@ class ProgramPlan:
     """How a program is carried out for the groups of a chunk.
 
     Attributes:
-      storages: for the number of each argument that is a memory how it is held.
+      storages: for the number of each argument that is a memory how it is stored.
       body: of the program.
       transposes_late: true if it transposes as late as it can.
     """
@@ -164,15 +164,15 @@ def of_program(facts: Facts, chunk: Chunk, storages: Mapping[int, Storage], obse
     Args:
       facts: what is known of it.
       chunk: the work-groups.
-      storages: for the number of each argument that is a memory how it is held.
+      storages: for the number of each argument that is a memory how it is stored.
       observation: what an observer sees.
     """
     shapes = {} if observation.watched else row_shapes.of_program(facts, chunk, storages)
-    seen = {k: dataclasses.replace(storage, rows=shapes.get(k)) for k, storage in storages.items()}
-    held = {facts.values[facts.body.inputs[k]]: storage for k, storage in seen.items()}
+    stored = {k: dataclasses.replace(storage, rows=shapes.get(k)) for k, storage in storages.items()}
+    memories = {facts.values[facts.body.inputs[k]]: storage for k, storage in stored.items()}
     setting = Setting.of(chunk, observation.watched, observation.followed, runtime_values.of_program(facts))
-    body = _Planner(chunk, observation, setting, held).body(facts, (), chunk.ragged)
-    return ProgramPlan(seen, body, not observation.watched and straight_programs.transposes_late(facts, chunk))
+    body = _Planner(chunk, observation, setting, memories).body(facts, (), chunk.ragged)
+    return ProgramPlan(stored, body, not observation.watched and straight_programs.transposes_late(facts, chunk))
 
 
 @dataclasses.dataclass(eq=False)
@@ -183,7 +183,7 @@ class _Planner:
       chunk: the work-groups.
       observation: what an observer sees.
       setting: what layouts depend on.
-      storages: how the memories so far are held.
+      storages: how the memories so far are stored.
     """
 
     chunk: Chunk
@@ -204,7 +204,7 @@ class _Planner:
 
         Args:
           facts: what is known of it.
-          taken: how the values are held that it takes; those at the end that are missing, by item.
+          taken: how the values are laid out that it takes; those at the end that are missing, by item.
           masked: true if masks of the control flow or of the global range leave work-items out.
           iteration: the one of a loop's block that it is, if it is one.
           loaded: see `MemoryOperations`.
@@ -271,7 +271,7 @@ class _Operations:
     Attributes:
       planner: plans their bodies.
       memory: its memory operations.
-      assignment: how its values are held.
+      assignment: how its values are laid out.
     """
 
     planner: _Planner
@@ -327,7 +327,7 @@ class _Operations:
         self, inner: Facts, given: Sequence[Value], masked: bool, overwritten: Collection[Value] = ()
     ) -> BodyPlan:
         """The plan of a body that sees values around it, and is given such."""
-        taken = self._layouts([*inner.body.seen, *given])
+        taken = self._layouts([*inner.body.captures, *given])
         return self.planner.body(inner, taken, masked, overwritten=overwritten)
 
     def _choice(self, number: int, op: Op, overwritten: Collection[Value]) -> ChoicePlan:
@@ -345,7 +345,7 @@ class _Operations:
         limit, strips = observation.limits.get((self.facts, number)), self.planner.chunk.target.strips
         by = while_plans.of_loop(WhileLoop(loop, predicate, observation.watched, limit, strips))
         masked = self.memory.masked or (isinstance(by, BottomTested) and by.divergent)
-        # What a loop carries is held as what it gives.
+        # What a loop carries is laid out as what it gives.
         test, body = (self._inner(each, op.results, masked) for each in (predicate, inner))
         carried = self._carried(inner, op.results)
         return WhileLoopPlan(by, test, body.carried(carried), self._first(carried, op))
@@ -361,7 +361,7 @@ class _Operations:
 
     def _counted(self, number: int, op: Op, scan: Scan) -> CountedLoopPlan:
         (inner,), planner, masked = self.facts.inner[number], self.planner, self.memory.masked
-        memories = {known for v in inner.body.taken if (known := inner.values[v]).space}
+        memories = {known for v in inner.body.all_inputs if (known := inner.values[v]).space}
         loop = CountedLoop(
             scan=scan,
             facts=inner,
@@ -371,7 +371,7 @@ class _Operations:
             watched=planner.observation.watched or self._counts_loops(inner),
         )
         by, carried = loop_plans.of_loop(loop), self._carried(inner, op.results[: scan.carries])
-        taken, first = [*self._layouts(inner.body.seen), *carried.layouts], self._first(carried, op)
+        taken, first = [*self._layouts(inner.body.captures), *carried.layouts], self._first(carried, op)
 
         def body(iteration: Iteration | None = None, loaded: Collection[int] = ()) -> BodyPlan:
             return planner.body(inner, taken, masked, iteration, loaded).carried(carried)

@@ -30,7 +30,7 @@ def inside(reference: Reference, chunk: Chunk) -> Window | None:
         return None
     elements = reference.elements
     strided = strided.split(elements.shape) if elements.all else strided
-    rectangle = Rectangle(reference.storage.held_shape, tuple(component.span for component in axes))
+    rectangle = Rectangle(reference.storage.stored_shape, tuple(component.span for component in axes))
     start = Start(tuple(component.least for component in axes))
     return Window(start, rectangle, strided, chunk.count if reference.varying else 1)
 

@@ -9,7 +9,7 @@ from xeemu.knowledge.analysis import Facts, Known
 from xeemu.language.geometry import Geometry
 from xeemu.planning import subgroup_layouts
 from xeemu.planning.layouts import BySubgroup, Layout
-from xeemu.planning.subgroup_layouts import Operand, Reading
+from xeemu.planning.subgroup_layouts import LayoutConversion, Operand
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,12 +34,12 @@ class ArrayCarry:
     """An array of all elements.
 
     Attributes:
-      reading: how it is made one that is held by sub-group; None if it is by item.
+      conversion: how it is made one that is laid out by sub-group; None if it is by item.
       lanes: those of a sub-group, for which it is repeated; None if they have it alike, or it is by item.
       repeated: true if all groups have it alike, but not what is carried.
     """
 
-    reading: Reading | None
+    conversion: LayoutConversion | None
     lanes: int | None
     repeated: bool
 
@@ -53,7 +53,7 @@ class Carried:
 
     Attributes:
       known: of each value and memory.
-      layouts: how each is held.
+      layouts: how each is laid out.
       geometry: the sizes of the launch.
     """
 
@@ -67,7 +67,7 @@ class Carried:
         Args:
           values: those carried, in their order; further ones at the end are not carried.
           facts: what is known of the (sub)program.
-          layouts: how its values are held.
+          layouts: how its values are laid out.
         """
         each = zip(values, self.known, self.layouts, strict=False)
         return tuple(self._of_value(Operand.of(v, facts, layouts), known, layout) for v, known, layout in each)
@@ -81,5 +81,5 @@ class Carried:
         repeated = known.varying and not value.varying
         if not isinstance(layout, BySubgroup):
             return ArrayCarry(None, None, repeated)
-        reading = subgroup_layouts.reading(value, layout.lanes, self.geometry)
-        return ArrayCarry(reading, None if layout.uniform else layout.lanes, repeated)
+        conversion = subgroup_layouts.conversion(value, layout.lanes, self.geometry)
+        return ArrayCarry(conversion, None if layout.uniform else layout.lanes, repeated)

@@ -176,7 +176,7 @@ def _wider(comparison: Comparison, reader: Reader) -> Iterator[Comparison]:
 
 def _comparison(value: Value, reader: Reader, found: Mapping[Value, Comparison]) -> Comparison | None:
     """The comparison with something known that a bool is."""
-    op = reader.facts.body.made.get(value)
+    op = reader.facts.body.definitions.get(value)
     if op is None or not _is_moderate(value):
         return None
     if value in found:

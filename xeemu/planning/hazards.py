@@ -95,7 +95,7 @@ def _entangled(facts: Facts) -> frozenset[int]:
         operands = [a for a in op.used if not isinstance(a, Constant)]
         bits = functools.reduce(operator.or_, (sources.get(a, 0) for a in operands), 0)
         is_access = op.name in ops.ACCESSES
-        places = (ops.seen_shape(op), *ops.indices(op)) if is_access else None
+        places = (ops.viewed_shape(op), *ops.indices(op)) if is_access else None
         if op.name in ops.UPDATES and (ops.changes(op) or not is_access):
             read = readers.get(facts.values[op.operands[0]], ()) if is_access else ()
             found |= {number for load, elsewhere in read if bits >> load & 1 and elsewhere != places}

@@ -1,4 +1,4 @@
-"""Layout assignment: how each value of a (sub)program is held, decided before anything of it is emitted."""
+"""Layout assignment: how each value of a (sub)program is laid out, decided before anything of it is emitted."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from xeemu.planning.chunk import Chunk
 from xeemu.planning.compare_fusion import Comparison
 from xeemu.planning.layouts import BY_ITEM, LANE_FORM, ByItem, BySubgroup, Layout, Masked
 from xeemu.planning.operation_plans import Elementwise, Formed, Movement, OperationPlan
-from xeemu.planning.subgroup_layouts import Operand, Reading
+from xeemu.planning.subgroup_layouts import LayoutConversion, Operand
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Setting:
       apart: true if elements are better computed apart from others that are put around them.
       at_once: true if iterations of a loop are emitted as one, where loads put nothing around them.
       multiplies: true if divisions of many integers by one are multiplications.
-      block: the groups of a chunk along each dimension, if what they share is held once; else None.
+      block: the groups of a chunk along each dimension, if what they share is stored once; else None.
       runtime_values: of the program; as they follow from it, settings are not told apart by them.
     """
 
@@ -84,22 +84,22 @@ class LayoutAssignment:
 
 
 @fact
-def of_body(facts: Facts, taken: tuple[Layout, ...], setting: Setting) -> LayoutAssignment:
+def of_body(facts: Facts, inputs: tuple[Layout, ...], setting: Setting) -> LayoutAssignment:
     """The layouts of a (sub)program.
 
     Args:
       facts: what is known of it.
-      taken: how the values are held that it takes, see `Region.taken`; those at the end that are missing, by item.
+      inputs: the layouts of `Region.all_inputs`; those at the end that are missing, by item.
       setting: what they depend on beside.
     """
-    given = [*taken, *[BY_ITEM] * (len(facts.body.taken) - len(taken))]
-    found = _Layouts(facts, setting, dict(zip(facts.body.taken, given, strict=True)), {})
+    input_layouts = [*inputs, *[BY_ITEM] * (len(facts.body.all_inputs) - len(inputs))]
+    assigned = _Layouts(facts, setting, dict(zip(facts.body.all_inputs, input_layouts, strict=True)), {})
     for number, op in enumerate(facts.body.ops):
-        found.follow(number, op)
-    found.found |= found.settled()
-    plans = {n: found.reading(plan, facts.body.ops[n]) for n, plan in found.plans.items()}
+        assigned.follow(number, op)
+    assigned.layouts |= assigned.settled()
+    plans = {n: assigned.with_conversions(plan, facts.body.ops[n]) for n, plan in assigned.plans.items()}
     comparisons = {n: plan for n, plan in plans.items() if isinstance(plan, Comparison)}
-    return LayoutAssignment(found.found, plans, compare_fusion.spared(facts.body, comparisons))
+    return LayoutAssignment(assigned.layouts, plans, compare_fusion.spared(facts.body, comparisons))
 
 
 @dataclasses.dataclass(eq=False)
@@ -109,59 +109,59 @@ class _Layouts:
     Attributes:
       facts: what is known of it.
       setting: what layouts depend on beside.
-      found: how the values so far are held, or may be.
+      layouts: how the values so far are laid out, or may be.
       plans: by number how operations so far are carried out.
     """
 
     facts: Facts
     setting: Setting
-    found: dict[Value, Layout]
+    layouts: dict[Value, Layout]
     plans: dict[int, OperationPlan]
 
     def follow(self, number: int, op: Op) -> None:
-        """Finds how the results of the next operation are held."""
-        each = self._structured(number, op)
-        if each is None and op.name not in ops.LANGUAGE:
+        """Finds how the results of the next operation are laid out."""
+        layouts = self._structured(number, op)
+        if layouts is None and op.name not in ops.LANGUAGE:
             self.plans[number] = plan = self._plan(op)
-            each = [self._computed(plan, op)] if len(op.results) == 1 else None
-        elif each is None and len(op.results) == 1:
-            each = [self._of_language(number, op)]
-        each = [BY_ITEM] * len(op.results) if each is None else each
-        self.found.update(zip(op.results, each, strict=True))
+            layouts = [self._computed(plan, op)] if len(op.results) == 1 else None
+        elif layouts is None and len(op.results) == 1:
+            layouts = [self._of_language(number, op)]
+        layouts = [BY_ITEM] * len(op.results) if layouts is None else layouts
+        self.layouts.update(zip(op.results, layouts, strict=True))
 
     def settled(self) -> Mapping[Value, Layout]:
-        """How those values are held of which some elements may be needed for themselves."""
-        made = (v for op in self.facts.body.ops for v in op.results)
-        possible = {v: layout for v in made if isinstance(layout := self.found[v], Masked)}
+        """The layouts of those values of which some elements may be needed for themselves."""
+        results = (v for op in self.facts.body.ops for v in op.results)
+        possible = {v: layout for v in results if isinstance(layout := self.layouts[v], Masked)}
         if not possible:
             return {}
         needs = masked_layouts.needs(self.facts, possible)
         return {v: needs.settled(v, layout, self.setting.watched) or BY_ITEM for v, layout in possible.items()}
 
-    def reading(self, plan: OperationPlan, op: Op) -> OperationPlan:
-        """How an operation is carried out once it is known how all values are held."""
-        layout = self.found[op.results[0]] if len(op.results) == 1 else BY_ITEM
+    def with_conversions(self, plan: OperationPlan, op: Op) -> OperationPlan:
+        """How an operation is carried out once it is known how all values are laid out."""
+        layout = self.layouts[op.results[0]] if len(op.results) == 1 else BY_ITEM
         match plan, layout:
             case Elementwise(), BySubgroup(lanes):
-                return dataclasses.replace(plan, readings=tuple(self._reading(v, lanes) for v in op.operands))
+                return dataclasses.replace(plan, conversions=tuple(self._conversion(v, lanes) for v in op.operands))
             case Movement(), BySubgroup(lanes):
-                return Movement(reading=self._reading(op.operands[0], lanes))
+                return Movement(conversion=self._conversion(op.operands[0], lanes))
             case Movement(), _:
                 return Movement(masked_layouts.takes_chosen(op, self._layout(op.operands[0])))
         return plan
 
-    def _reading(self, value: Value, lanes: int) -> Reading | None:
+    def _conversion(self, value: Value, lanes: int) -> LayoutConversion | None:
         geometry = self.setting.geometry
-        return subgroup_layouts.reading(self._operand(value), lanes, geometry) if value.shape else None
+        return subgroup_layouts.conversion(self._operand(value), lanes, geometry) if value.shape else None
 
     def _operand(self, value: Value) -> Operand:
-        return Operand.of(value, self.facts, self.found)
+        return Operand.of(value, self.facts, self.layouts)
 
     def _layout(self, value: Value) -> Layout:
-        return BY_ITEM if isinstance(value, Constant) else self.found[value]
+        return BY_ITEM if isinstance(value, Constant) else self.layouts[value]
 
     def _of_language(self, number: int, op: Op) -> Layout:
-        """How the only result of one of the language's own operations is held."""
+        """The layout of the only result of one of the language's own operations."""
         if self._is_formed(op.results[0]) or op.name in (ops.LOCAL_ID, ops.GROUP_ID):
             return LANE_FORM
         if op.name == ops.COLLECTIVE:
@@ -170,7 +170,7 @@ class _Layouts:
         return self._loaded(number, op) if is_load else BY_ITEM
 
     def _loaded(self, number: int, op: Op) -> Layout:
-        """How the result of a load is held."""
+        """The layout of the result of a load."""
         setting = self.setting
         if op.name == ops.LOAD:
             rewritten = number in hazards.of_body(self.facts).rewritten
@@ -186,16 +186,16 @@ class _Layouts:
 
     def _plan(self, op: Op) -> OperationPlan:
         """How one of JAX's operations is carried out."""
-        one = len(op.results) == 1
-        if one and self._is_formed(op.results[0]):
+        single = len(op.results) == 1
+        if single and self._is_formed(op.results[0]):
             return Formed()
-        if one and (comparison := self._comparison(op)) is not None:
+        if single and (comparison := self._comparison(op)) is not None:
             return comparison
         of_run = self.setting.runtime_values.get(self.facts, frozenset())
         return operation_plans.of_op(op, self.facts, self.setting.multiplies, of_run)
 
     def _computed(self, plan: OperationPlan, op: Op) -> Layout:
-        """How the only result of one of JAX's operations is held."""
+        """The layout of the only result of one of JAX's operations."""
         match plan:
             case Formed():
                 return LANE_FORM
@@ -228,13 +228,13 @@ class _Layouts:
         """The comparison of fields of one value that an operation is, unless that has elements for themselves."""
         if self.setting.followed:
             return None
-        found = compare_fusion.of_body(self.facts).get(op.results[0])
-        return None if found is None or isinstance(self._layout(found.value), Masked) else found
+        comparison = compare_fusion.of_body(self.facts).get(op.results[0])
+        return None if comparison is None or isinstance(self._layout(comparison.value), Masked) else comparison
 
     # --- Loops, branches and calls ---
 
     def _structured(self, number: int, op: Op) -> list[Layout] | None:
-        """How the results of an operation with regions are held; None if it has none."""
+        """The layouts of the results of an operation with regions; None if it has none."""
         match control.of(op) if op.name not in ops.LANGUAGE else None:
             case Call():
                 return self._outputs(number, 0, [self._layout(a) for a in op.operands])
@@ -248,30 +248,30 @@ class _Layouts:
         return None
 
     def _outputs(self, number: int, region: int, inputs: Sequence[Layout]) -> list[Layout]:
-        """How what a region gives is held, if its inputs are held so; those at the end may be missing."""
+        """The layout of what a region gives, if its inputs are laid out so; those at the end may be missing."""
         facts = self.facts.inner[number][region]
-        taken = (*(self._layout(v) for v in facts.body.seen), *inputs)
-        assignment = of_body(facts, taken, self.setting)
+        input_layouts = (*(self._layout(v) for v in facts.body.captures), *inputs)
+        assignment = of_body(facts, input_layouts, self.setting)
         return [_carriable(assignment.of(v)) for v in facts.body.outputs]
 
     def _operands(self, number: int, region: int, layouts: Sequence[Layout]) -> list[Operand]:
-        """What is known of the outputs of a region that are held so."""
+        """What is known of the outputs of a region that are laid out so."""
         facts = self.facts.inner[number][region]
         known = [facts.value(v) for v in facts.body.outputs]
         each = zip(facts.body.outputs, layouts, known, strict=True)
         return [Operand(v.shape, layout, k.form, k.varying) for v, layout, k in each]
 
     def _chosen(self, number: int, op: Op, count: int) -> list[Layout]:
-        """How the results of a choice between branches are held."""
+        """The layouts of the results of a choice between branches."""
         only = branch_plans.taken(op, self.facts, self.setting.watched)
-        taken = range(count) if only is None else [only]
-        each = [self._operands(number, k, self._outputs(number, k, ())) for k in taken]
+        possible = range(count) if only is None else [only]
+        outputs = [self._operands(number, k, self._outputs(number, k, ())) for k in possible]
         return [
-            LANE_FORM if self.facts.values[v].form is not None else self._joined(v, alternatives)
-            for v, alternatives in zip(op.results, zip(*each, strict=True), strict=True)
+            LANE_FORM if self.facts.values[v].form is not None else self._of_choice(v, alternatives)
+            for v, alternatives in zip(op.results, zip(*outputs, strict=True), strict=True)
         ]
 
-    def _joined(self, value: Value, alternatives: Sequence[Operand]) -> Layout:
+    def _of_choice(self, value: Value, alternatives: Sequence[Operand]) -> Layout:
         if self.facts.values[value].space is not None:
             return BY_ITEM
         return subgroup_layouts.joined(alternatives, self.setting.geometry)
@@ -289,7 +289,7 @@ class _Layouts:
         for _ in range(2 * count + 1):
             after = self._operands(number, region, self._outputs(number, region, inside()))[:count]
             joined = [
-                c if k.space is not None or k.form is not None else self._met(c, out)
+                c if k.space is not None or k.form is not None else self._merged(c, out)
                 for k, c, out in zip(known, carries, after, strict=True)
             ]
             if [c.layout for c in joined] == [c.layout for c in carries]:
@@ -300,22 +300,22 @@ class _Layouts:
     def _carry(self, known: Known, carried: Operand) -> Layout:
         if known.form is not None:
             return LANE_FORM
-        return BY_ITEM if known.space is not None else _held(carried, self.setting.geometry)
+        return BY_ITEM if known.space is not None else _of_array(carried, self.setting.geometry)
 
-    def _met(self, carried: Operand, after: Operand) -> Operand:
-        """A carry that is held as it is, but for what an iteration makes of it."""
+    def _merged(self, carried: Operand, after: Operand) -> Operand:
+        """A carry of its layout, but for what an iteration makes of it."""
         layout = subgroup_layouts.joined([carried, after], self.setting.geometry)
-        same = layout == _held(carried, self.setting.geometry)
+        same = layout == _of_array(carried, self.setting.geometry)
         return carried if same else dataclasses.replace(carried, layout=layout, form=None)
 
 
 def _carriable(layout: Layout) -> Layout:
-    """How a value is held where it leaves a loop or branch."""
+    """The layout of a value where it leaves a loop or branch."""
     match layout:
         case Masked():
             return BY_ITEM
-        case ByItem(alike=alike):
-            return ByItem(alike=alike)
+        case ByItem(uniform=uniform):
+            return ByItem(uniform=uniform)
     return layout
 
 
@@ -326,6 +326,6 @@ def _shared(layout: Layout, operands: Sequence[Operand]) -> Layout:
     return dataclasses.replace(layout, shared=shared_layouts.of_operands(operands))
 
 
-def _held(value: Operand, geometry: Geometry) -> Layout:
-    """How a value is held where it has to be an array."""
-    return value.layout if isinstance(value.layout, BySubgroup) else ByItem(alike=value.is_alike(geometry))
+def _of_array(value: Operand, geometry: Geometry) -> Layout:
+    """The layout of a value where it has to be an array."""
+    return value.layout if isinstance(value.layout, BySubgroup) else ByItem(uniform=value.is_group_uniform(geometry))

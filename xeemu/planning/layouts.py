@@ -48,13 +48,13 @@ class ByItem:
 
     Attributes:
       mixed: the lanes of a sub-group, where something goes into the value that these have alike; else None. With
-        elements of a work-item's own it would be held by sub-group.
-      alike: true if all work-items of a group have it alike.
+        elements of a work-item's own it would be laid out by sub-group.
+      uniform: true if all work-items of a group have it alike.
       shared: which groups share it, of which there is one array then, `[own groups, *shape]`; None if each has its own.
     """
 
     mixed: int | None = None
-    alike: bool = False
+    uniform: bool = False
     shared: Sharing | None = None
 
 

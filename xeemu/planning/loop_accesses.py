@@ -29,7 +29,7 @@ class CountedLoop:
       scan: what the operation says.
       facts: the analysis of its body.
       chunk: the work-groups.
-      storages: how the memories are held that the body takes, by what is known of them.
+      storages: how the memories are stored that the body takes, by what is known of them.
       masked: true if masks of the control flow or of the global range leave work-items out.
       watched: true if somebody sees every access, or how many iterations loops in it have.
     """
@@ -148,7 +148,7 @@ def moves(facts: Facts) -> dict[int, int]:
     Args:
       facts: what is known of the loop's body, whose inputs are carries.
     """
-    growth: dict[Any, int] = dict.fromkeys(facts.body.seen, 0)
+    growth: dict[Any, int] = dict.fromkeys(facts.body.captures, 0)
     for v, out in zip(facts.body.inputs, facts.body.outputs, strict=False):
         step = 0 if out is v else induction.increment(facts.body, v, out)
         if step is not None and (not step or out in facts.factors):

@@ -1,6 +1,6 @@
 """Loop plans: how each counted loop is carried out, as a value that is decided on before anything of it is emitted.
 
-Decided from what is known before the program runs: the loop's body, how the memories are held that it accesses, the
+Decided from what is known before the program runs: the loop's body, how the memories are stored that it accesses, the
 chunk and its target. What a loop changes beside numbers that grow steadily decides:
 
 - memories that are updated at places that depend on data: all iterations of a block find what to scatter;
@@ -280,9 +280,9 @@ def _fuses(loop: CountedLoop) -> bool:
 
 def _strip_mined(loop: CountedLoop, iterations: int) -> StripMined:
     """A loop that goes on by so many iterations at a time."""
-    held = {n: access for n, access in _loads(loop).items() if access.reference.storage.space != "private"}
-    doubted = {n: access for n, access in held.items() if not access.proved and access.checkable}
-    inside = {n: access.trusted() for n, access in held.items() if access.proved or n in doubted}
+    accesses = {n: access for n, access in _loads(loop).items() if access.reference.storage.space != "private"}
+    doubted = {n: access for n, access in accesses.items() if not access.proved and access.checkable}
+    inside = {n: access.trusted() for n, access in accesses.items() if access.proved or n in doubted}
     outside = {n: access for n, access in inside.items() if n not in doubted}
     within = BlockedLoop(iterations, _by_blocks(loop, iterations, lambda n: _consecutive(loop, inside, n)))
     beyond = BlockedLoop(1, {1: _consecutive(loop, outside, 1, gathered=frozenset(doubted))})
@@ -342,7 +342,7 @@ def _versions(
 def _check(access: MovingAccess, length: int) -> Check:
     window = access.first and access.first.line
     assert window is not None
-    return Check(window, access.reference.storage.held_elements, access.move * (length - 1))
+    return Check(window, access.reference.storage.stored_elements, access.move * (length - 1))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Masked layouts: which values are held as those elements alone that a load's constant mask leaves in.
+"""Masked layouts: which values are laid out as those elements alone that a load's constant mask leaves in.
 
 A step of a reduction tree loads, adds and stores the elements of half of the work-items. As an array of all elements
 the others would be computed, too, and compilers do not see that nobody needs them.
@@ -20,7 +20,7 @@ from xeemu.planning.layouts import Layout, Masked
 
 
 def of_load(op: Op, facts: Facts, apart: bool) -> Masked | None:
-    """How the result of a load may be held; None if its mask leaves in all elements, or is not known.
+    """The possible layout of the result of a load; None if its mask leaves in all elements, or is not known.
 
     Args:
       op: the load.
@@ -35,7 +35,7 @@ def of_load(op: Op, facts: Facts, apart: bool) -> Masked | None:
 
 
 def of_elementwise(operands: Iterable[Layout]) -> Masked | None:
-    """How the result of an elementwise operation may be held: as those operands whose elements are the same."""
+    """The possible layout of the result of an elementwise operation: as those operands whose elements are the same."""
     given = [layout for layout in operands if isinstance(layout, Masked)]
     if not given or any(layout.elements != given[0].elements for layout in given):
         return None
@@ -43,11 +43,11 @@ def of_elementwise(operands: Iterable[Layout]) -> Masked | None:
 
 
 def of_movement(op: Op, operand: Layout, facts: Facts, apart: bool) -> Masked | None:
-    """How the result of an operation that moves elements may be held: one in another shape, or with a number around it.
+    """The possible layout of what an operation that moves elements gives: in another shape, or with a number around it.
 
     Args:
       op: the operation.
-      operand: how the first operand is held.
+      operand: how the first operand is laid out.
       facts: what is known of the operands.
       apart: true if others around the elements had better be apart from them.
     """
@@ -91,7 +91,7 @@ def takes_chosen(op: Op, operand: Layout) -> bool:
 
 @dataclasses.dataclass(eq=False)
 class Needs:
-    """Which values that may be held so need to be.
+    """Which values that may be laid out so need to be.
 
     Attributes:
       chosen: those of which something takes the elements that the mask has left in.
@@ -102,11 +102,11 @@ class Needs:
     whole: set[Value] = dataclasses.field(default_factory=set)
 
     def settled(self, value: Value, layout: Masked, watched: bool) -> Masked | None:
-        """How a value is held that may be held so; None if it is only taken whole, by those who would have an array.
+        """The layout of a value; None if it is only taken whole, by those who would have an array.
 
         Args:
           value: the value.
-          layout: how it may be held.
+          layout: how it may be laid out.
           watched: true if somebody sees every access, and may ask for any element.
         """
         whole = value in self.whole
@@ -120,7 +120,7 @@ def needs(facts: Facts, possible: Mapping[Value, Masked]) -> Needs:
 
     Args:
       facts: what is known of it.
-      possible: the values that may be held so, and how.
+      possible: the values that may be laid out so, and how.
     """
     outputs, waited = _values(facts.body.outputs), hazards.of_body(facts).waits.values()
     found = Needs(set(outputs), set(outputs).union(*waited))

@@ -89,7 +89,7 @@ class MemoryOperations:
     Attributes:
       facts: what is known of it.
       chunk: the work-groups.
-      storages: how memories are held.
+      storages: how memories are stored.
       masked: true if masks of the control flow or of the global range leave work-items out.
       hazards: between them.
       neighbours: by number the loads that are read at once with others.
@@ -128,7 +128,7 @@ class MemoryOperations:
         if number in self.loaded:
             return LoadOfBlock()
         op, what = self.facts.body.ops[number], self.facts.body.ops[number].attributes["access"]
-        other = ops.other(op) if what.bounded else None
+        other = ops.passthrough(op) if what.bounded else None
         reference, iteration = self._constrained(reference, number), self.iteration
         # Iterations that are emitted at once would take both branches.
         doubted = iteration.at_once and not reference.address.proved

@@ -11,7 +11,7 @@ from xeemu.ir.table import Kind
 from xeemu.knowledge.analysis import Facts
 from xeemu.planning import invariant_divisions
 from xeemu.planning.compare_fusion import Comparison
-from xeemu.planning.subgroup_layouts import Reading
+from xeemu.planning.subgroup_layouts import LayoutConversion
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,12 +57,12 @@ class Elementwise:
     Attributes:
       binding: how it is bound.
       repeated: numbers of the operands that groups have alike, which are repeated for each as others are not.
-      readings: of each operand, if the result is held by sub-group: how it is made one that is, None of a scalar.
+      conversions: of each operand, if the result is by sub-group: how it is made so, None of a scalar.
     """
 
     binding: Binding
     repeated: frozenset[int] = frozenset()
-    readings: tuple[Reading | None, ...] = ()
+    conversions: tuple[LayoutConversion | None, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,11 +71,11 @@ class Movement:
 
     Attributes:
       takes_chosen: true if it takes of its operand the elements that this has for themselves (see `masked_layouts`).
-      reading: of its operand, if the result is held by sub-group: how it is made one that is.
+      conversion: of its operand, if the result is by sub-group: how it is made so.
     """
 
     takes_chosen: bool = False
-    reading: Reading | None = None
+    conversion: LayoutConversion | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,10 +153,10 @@ def _takes_scalars(op: Op) -> bool:
 
 def _repeated(op: Op, facts: Facts) -> frozenset[int]:
     """The operands that have to be repeated: what a scalar is for all elements of the others, it is for all groups."""
-    alike = {k: a for k, a in enumerate(op.operands) if not facts.value(a).varying}
-    if len(alike) == len(op.operands):
+    invariant = {k: a for k, a in enumerate(op.operands) if not facts.value(a).varying}
+    if len(invariant) == len(op.operands):
         return frozenset()
-    return frozenset(k for k, a in alike.items() if a.shape or not _takes_scalars(op))
+    return frozenset(k for k, a in invariant.items() if a.shape or not _takes_scalars(op))
 
 
 def _binding(op: Op, facts: Facts, multiplies: bool, of_run: Set[Value]) -> Binding:

@@ -43,7 +43,7 @@ def of_body(facts: Facts) -> Mapping[int, Remainder]:
 
 def _remainder(value: Value, facts: Facts) -> Remainder | None:
     """The remainder that a value is; a number may be added to one, and one subtracted from a number."""
-    op = None if isinstance(value, Constant) else facts.body.made.get(value)
+    op = None if isinstance(value, Constant) else facts.body.definitions.get(value)
     if op is None or op.name not in ("rem", "add", "sub"):
         return None
     known = [facts.value(a) for a in op.operands]

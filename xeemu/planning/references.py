@@ -15,7 +15,7 @@ class Reference:
     """A reference of the program to elements of a memory.
 
     Attributes:
-      storage: how the memory is held.
+      storage: how the memory is stored.
       address: where the elements lie in it.
       masked: true if a mask that is known only when the program runs leaves elements out.
       varying: true if groups have values of their own.
@@ -35,8 +35,8 @@ class Reference:
     def of_op(cls, op: Op, storage: Storage, facts: Facts) -> "Reference":
         """That of an access of the program as it is analysed, of which all groups execute it."""
         view, masked = op.attributes["access"].view, addressing.is_masked(op, facts.value)
-        varying = ops.changes(op) or any(facts.values[given].varying for given in ops.given(op))
-        storage = storage if view is None else storage.seen(view)
+        varying = ops.changes(op) or any(facts.values[given].varying for given in ops.value_results(op))
+        storage = storage if view is None else storage.viewed(view)
         return cls(storage, addressing.foreseen(op, facts, storage.copies), masked, varying)
 
     @property

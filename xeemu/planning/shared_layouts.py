@@ -20,8 +20,8 @@ def of_load(op: Op, facts: Facts, block: tuple[int, ...]) -> Sharing | None:
       block: the groups along each dimension.
     """
     result, memory = facts.values[op.results[0]], facts.values[op.operands[0]]
-    held_once = memory.space == "global" or memory.group_invariant
-    if not (held_once and result.varying and result.form is None and _loads_all(op, facts)):
+    single = memory.space == "global" or memory.group_invariant
+    if not (single and result.varying and result.form is None and _loads_all(op, facts)):
         return None
     forms = [facts.value(a).form for a in ops.indices(op)]
     steps = [form.steps for form in forms if form is not None]

@@ -47,7 +47,7 @@ def of_body(facts: Facts) -> Mapping[int, StencilLoad]:
         if (found := _placed(op, facts)) is not None:
             key, place = found
             # Its dtype is the memory's; 0.0 is not -0.0.
-            is_bounded, other = op.attributes["access"].bounded, ops.other(op)
+            is_bounded, other = op.attributes["access"].bounded, ops.passthrough(op)
             missing = other.array.tobytes() if is_bounded and other else None
             alike[key, missing].append((number, place))
     several = [group for group in alike.values() if len(group) > 1]

@@ -48,11 +48,11 @@ class Storage:
         each = (chunk.count, elements) if space == "local" else (elements, chunk.count * chunk.geometry.items)
         return cls(space, shape, each, dtype)
 
-    def held_as(self, array: tuple[int, ...]) -> "Storage":
+    def with_array(self, array: tuple[int, ...]) -> "Storage":
         """The same memory in an array of another shape."""
         return self if array == self.array else dataclasses.replace(self, array=array)
 
-    def seen(self, shape: tuple[int, ...]) -> "Storage":
+    def viewed(self, shape: tuple[int, ...]) -> "Storage":
         """The same, of the memory seen in another shape."""
         unit = None if self.unit is None else self.unit * (self.row // math.prod(shape[1:]))
         return dataclasses.replace(self, shape=shape, unit=unit)
@@ -73,13 +73,13 @@ class Storage:
         return math.prod(self.shape[1:])
 
     @property
-    def held_shape(self) -> tuple[int, ...]:
+    def stored_shape(self) -> tuple[int, ...]:
         """The shape of what the array holds of one copy of the memory."""
         return self.shape if self.unit is None else (math.prod(self.array) // self.row, *self.shape[1:])
 
     @property
-    def held_elements(self) -> int:
-        return math.prod(self.held_shape)
+    def stored_elements(self) -> int:
+        return math.prod(self.stored_shape)
 
 
 def of_arguments(program: Program, arrays: Mapping[int, Any], units: Mapping[int, int]) -> dict[int, Storage]:

@@ -82,7 +82,7 @@ def _is_fused(op: Op, facts: Facts) -> bool:
     """True if an access is one that compilers fuse with what computes its operands or uses its result."""
     known = addressing.is_formed(op, facts)
     if ops.changes(op):
-        return known and not ops.given(op)
+        return known and not ops.value_results(op)
     return not known or not analysis.doubted(op, facts)
 
 

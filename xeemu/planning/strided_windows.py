@@ -36,7 +36,7 @@ def may_be_checked(reference: Reference, window: Window, chunk: Chunk) -> bool:
     """
     storage = reference.storage
     flat = storage.space == "global" and len(storage.shape) == 1
-    return chunk.target.skips_branches and flat and reference.address.exact and window.may_fit(storage.held_elements)
+    return chunk.target.skips_branches and flat and reference.address.exact and window.may_fit(storage.stored_elements)
 
 
 def _line(reference: Reference, chunk: Chunk, iterations: StridedAxis | None) -> Window | None:
@@ -51,7 +51,7 @@ def _line(reference: Reference, chunk: Chunk, iterations: StridedAxis | None) ->
         return None
     if storage.space == "global":
         found = _rows(reference, form, strided, chunk)
-        start, whole = Start((strided.least,), 0), Rectangle((storage.held_elements,), (strided.span,))
+        start, whole = Start((strided.least,), 0), Rectangle((storage.stored_elements,), (strided.span,))
         found = found or Window(start, whole, strided, chunk.count if reference.varying else 1)
     else:
         start, whole = Start((strided.least,), 1), Rectangle(storage.array, (chunk.count, strided.span))
@@ -85,7 +85,7 @@ def _rows(reference: Reference, form: Form, strided: StridedPattern, chunk: Chun
         return None
     # The places of the first group of a chunk differ from its pattern by multiples of this.
     unit = math.gcd(chunk.unit(form), 0 if storage.unit is None else storage.unit * storage.row)
-    found = in_rows(strided, int(form.pattern[0]) + strided.least, unit, storage.held_elements, storage.alone)
+    found = in_rows(strided, int(form.pattern[0]) + strided.least, unit, storage.stored_elements, storage.alone)
     if found is None or not (storage.alone or found[1].shape == storage.rows):
         return None
     return Window(*found, strided, chunk.count if reference.varying else 1)

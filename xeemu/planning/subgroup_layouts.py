@@ -1,9 +1,10 @@
-"""Sub-group layouts: which values are held by sub-group and lane, and which once for each sub-group.
+"""Sub-group layouts: which values are laid out by sub-group and lane, and which once for each sub-group.
 
 What a sub-group's broadcast or reduction gives is the same for all of its lanes, and so is what is computed from
-nothing else: it is computed once for each. What it is combined with is held by sub-group and lane, for compilers do not
-see that work-items in a row have one value alike, and look it up anew for each. But only where work-items have several
-elements of their own: XLA's loops over the lanes alone are several times as slow on a CPU as over all work-items.
+nothing else: it is computed once for each. What it is combined with has a layout by sub-group and lane, for compilers
+do not see that work-items in a row have one value alike, and look it up anew for each. But only where work-items have
+several elements of their own: XLA's loops over the lanes alone are several times as slow on a CPU as over all
+work-items.
 """
 
 import dataclasses
@@ -31,7 +32,7 @@ class Operand:
 
     Attributes:
       shape: its shape.
-      layout: how it is held.
+      layout: how it is laid out.
       form: its lane form, or None.
       varying: true if it differs between groups.
     """
@@ -43,7 +44,7 @@ class Operand:
 
     @classmethod
     def of(cls, value: Value, facts: Facts, layouts: Mapping[Value, Layout]) -> "Operand":
-        """What is known of a value of a (sub)program whose values are held so."""
+        """What is known of a value of a (sub)program whose values are laid out so."""
         known = facts.value(value)
         layout = BY_ITEM if isinstance(value, Constant) else layouts[value]
         return cls(value.shape, layout, known.form, known.varying)
@@ -62,22 +63,22 @@ class Operand:
         """True if the lanes of each sub-group have it alike."""
         if isinstance(self.layout, BySubgroup):
             return self.layout == BySubgroup(lanes, uniform=True)
-        if self._is_alike or is_of_all(self.shape, geometry):
+        if self._is_group_uniform or is_of_all(self.shape, geometry):
             return True
         return self.form is not None and uniform_pattern(self.form, self.shape, lanes, geometry) is not None
 
-    def is_alike(self, geometry: Geometry) -> bool:
+    def is_group_uniform(self, geometry: Geometry) -> bool:
         """True if all work-items have it alike."""
-        return self._is_alike or self.is_uniform(geometry.items, geometry)
+        return self._is_group_uniform or self.is_uniform(geometry.items, geometry)
 
     @property
-    def _is_alike(self) -> bool:
-        return isinstance(self.layout, ByItem) and self.layout.alike
+    def _is_group_uniform(self) -> bool:
+        return isinstance(self.layout, ByItem) and self.layout.uniform
 
 
 @dataclasses.dataclass(frozen=True)
-class AsHeld:
-    """What is held by sub-group is taken so."""
+class NoConversion:
+    """None of a value that is laid out by sub-group."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -98,22 +99,22 @@ class Split:
     Attributes:
       shape: `(sub-groups, lanes, *private)`, both 1 of what has its elements for all work-items.
       repeated: the shape of the value with an element for each work-item, if it has fewer; else None.
-      alike: true if the lanes have it alike, so that the first one is taken.
+      uniform: true if the lanes have it alike, so that the first one is taken.
     """
 
     shape: tuple[int, ...]
     repeated: tuple[int, ...] | None
-    alike: bool
+    uniform: bool
 
 
-Reading = AsHeld | Patterned | Split
-"""How a value is made one that is held by sub-group and lane, or by sub-group if the lanes have it alike."""
+LayoutConversion = NoConversion | Patterned | Split
+"""How a value is converted to one by sub-group and lane, or by sub-group if the lanes have it alike."""
 
 
-def reading(value: Operand, lanes: int, geometry: Geometry) -> Reading:
-    """How a value is made one that is held by sub-groups of so many lanes; `is_uniform` says if lanes have it alike."""
+def conversion(value: Operand, lanes: int, geometry: Geometry) -> LayoutConversion:
+    """How a value is converted to one by sub-groups of so many lanes; `is_uniform` says if lanes have it alike."""
     if isinstance(value.layout, BySubgroup):
-        return AsHeld()
+        return NoConversion()
     if value.form is not None:
         pattern = uniform_pattern(value.form, value.shape, lanes, geometry)
         if pattern is not None:
@@ -121,7 +122,7 @@ def reading(value: Operand, lanes: int, geometry: Geometry) -> Reading:
     of_all, own = is_of_all(value.shape, geometry), private(value.shape, geometry)
     whole = (*geometry.local_range, *own) if not of_all and not is_of_items(value.shape, geometry) else None
     each = (1, 1) if of_all else rows(lanes, geometry)
-    return Split((*each, *own), whole, isinstance(value.layout, ByItem) and value.layout.alike)
+    return Split((*each, *own), whole, isinstance(value.layout, ByItem) and value.layout.uniform)
 
 
 def uniform_pattern(form: Form, shape: tuple[int, ...], lanes: int, geometry: Geometry) -> np.ndarray | None:
@@ -153,19 +154,19 @@ def rows(lanes: int, geometry: Geometry) -> tuple[int, int]:
 
 
 def of_collective(op: Op, geometry: Geometry) -> Layout:
-    """How the result of a group algorithm is held: uniform if all sub-groups, or their chunks, are full."""
+    """The layout of the result of a group algorithm: uniform if all sub-groups, or their chunks, are full."""
     algorithm: Collective = op.attributes["collective"]
     if algorithm.level != collectives.SUB_GROUP or geometry.items % algorithm.lanes:
         return BY_ITEM
-    alike = algorithm.alike(*(a.ndim for a in op.operands[1:]))
-    return BySubgroup(algorithm.lanes, uniform=True) if alike else BY_ITEM
+    uniform = algorithm.alike(*(a.ndim for a in op.operands[1:]))
+    return BySubgroup(algorithm.lanes, uniform=True) if uniform else BY_ITEM
 
 
 def of_elementwise(op: Op, operands: Sequence[Operand], geometry: Geometry) -> Layout:
-    """How the result of an elementwise operation is held."""
+    """The layout of the result of an elementwise operation."""
     found = {lanes for o in operands if (lanes := o.lanes) is not None}
     if not found:
-        return ByItem(alike=all(o.is_alike(geometry) for o in operands))
+        return ByItem(uniform=all(o.is_group_uniform(geometry) for o in operands))
     if len(found) > 1:
         return BY_ITEM
     (lanes,) = found
@@ -176,20 +177,20 @@ def of_elementwise(op: Op, operands: Sequence[Operand], geometry: Geometry) -> L
 
 
 def _by_lane(shape: tuple[int, ...], lanes: int, geometry: Geometry) -> Layout:
-    """How a value that something uniform goes into is held."""
+    """The layout of a value that something uniform goes into."""
     return BySubgroup(lanes, uniform=False) if private(shape, geometry) else ByItem(lanes)
 
 
 def of_movement(op: Op, operand: Operand, geometry: Geometry) -> Layout:
-    """How the result of an operation is held that may only give each work-item more axes or elements of its own."""
+    """The layout of the result of an operation that may only give each work-item more axes or elements of its own."""
     if not _widens(op, geometry):
-        return ByItem(alike=_spreads(op, geometry))
+        return ByItem(uniform=_spreads(op, geometry))
     match operand.layout:
-        case BySubgroup() | ByItem(alike=True):
+        case BySubgroup() | ByItem(uniform=True):
             return operand.layout
         case ByItem(mixed) if mixed is not None:
             return _by_lane(op.results[0].shape, mixed, geometry)
-    return ByItem(alike=_spreads(op, geometry))
+    return ByItem(uniform=_spreads(op, geometry))
 
 
 def _spreads(op: Op, geometry: Geometry) -> bool:
@@ -210,7 +211,7 @@ def _widens(op: Op, geometry: Geometry) -> bool:
 
 
 def of_comparison(comparison: Comparison, value: Operand, geometry: Geometry) -> Layout:
-    """How the result of a comparison of fields of a value is held: as the value, if it is work-item by work-item."""
+    """The layout of the result of a comparison of fields of a value: as the value, if it is work-item by work-item."""
     shape, bits = comparison.shape, comparison.bits.shape
     if not isinstance(value.layout, BySubgroup) or shape is None or not private(bits, geometry):
         return BY_ITEM
@@ -219,14 +220,14 @@ def of_comparison(comparison: Comparison, value: Operand, geometry: Geometry) ->
 
 
 def joined(values: Sequence[Operand], geometry: Geometry) -> Layout:
-    """How what is one of several values is held, as a branch or the iterations of a loop give it.
+    """The layout of what is one of several values, as a branch or the iterations of a loop give it.
 
-    Those with a lane form can be held in any way.
+    Those with a lane form can have any layout.
     """
     found = {v.layout.lanes for v in values if isinstance(v.layout, BySubgroup)}
     shape = values[0].shape
     if not found:
-        return ByItem(alike=all(v.is_alike(geometry) for v in values))
+        return ByItem(uniform=all(v.is_group_uniform(geometry) for v in values))
     if len(found) > 1 or not is_of_items(shape, geometry):
         return BY_ITEM
     (lanes,) = found

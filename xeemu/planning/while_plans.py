@@ -75,11 +75,11 @@ def of_loop(loop: WhileLoop) -> WhilePlan:
     """
     divergent = loop.predicate.value(loop.loop.predicate.outputs[0]).varying
     counted, parts = loop.limit is not None, loop.loop
-    traced = loop.watched or (counted and _holds_loops(parts.predicate))
+    traced = loop.watched or (counted and _has_loops(parts.predicate))
     if not (divergent or traced):
         return TopTested(loop.limit)
     iterations = _untested(loop) if divergent and not loop.watched else 1
-    interruptible = counted and (traced or _holds_loops(parts.body))
+    interruptible = counted and (traced or _has_loops(parts.body))
     return BottomTested(divergent, loop.limit, iterations, interruptible)
 
 
@@ -90,6 +90,6 @@ def _untested(loop: WhileLoop) -> int:
     return figures.untested if short else 1
 
 
-def _holds_loops(body: Region) -> bool:
+def _has_loops(body: Region) -> bool:
     """True if a (sub)program holds loops, whose iterations may be counted."""
     return any(op.name == "while" for op in body.walk())

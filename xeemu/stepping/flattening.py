@@ -88,7 +88,7 @@ class _ProgramWriter(Writer):
 
     def body(self, body: Region, given: Sequence[_Known]) -> list[_Known]:
         """Writes a (sub)program; what its results are."""
-        known: dict[Any, _Known] = dict(zip(body.taken, given, strict=True))
+        known: dict[Any, _Known] = dict(zip(body.all_inputs, given, strict=True))
 
         def read(value: Value) -> _Known:
             return np.asarray(value.array) if isinstance(value, Constant) else known[value]
@@ -233,7 +233,7 @@ class _ProgramWriter(Writer):
         index, values = tuple(rest[: what.rank]), rest[what.rank :]
         changes = ops.changes(op)
         where = values.pop(-1 if changes else 0) if what.masked else None
-        result = self.register(op.results[0], bool(what.shape)) if ops.given(op) else None
+        result = self.register(op.results[0], bool(what.shape)) if ops.value_results(op) else None
         site, origin = source.of_op(op), self._origin(op)
         self.append(AccessStep(site, memory, operation, what, index, tuple(values), where, result, origin))
         return [*([result] if result else []), *([memory] if changes else [])]
@@ -251,7 +251,7 @@ class _ProgramWriter(Writer):
         results: list[_Known] = []
         for k, body in enumerate(branches):
             targets.append(self.here())
-            outputs = self.body(body, control.given(op, operands, k))
+            outputs = self.body(body, control.region_operands(op, operands, k))
             results = results or [
                 o if isinstance(o, Allocation) else self.register(v, k)
                 for o, v, k in zip(outputs, op.results, lanes, strict=True)
@@ -265,7 +265,7 @@ class _ProgramWriter(Writer):
         return results
 
     def _scan(self, op: Op, scan: control.Scan, operands: list[_Known]) -> list[_Known]:
-        count = len(op.seen)
+        count = len(op.captures)
         first = count + scan.carries
         rows = [_value(self._copied(o, op)) for o in operands[first:]]
         lanes = lanewise.structured(op, list(map(_is_lanewise, operands)), self.rank)
@@ -326,8 +326,8 @@ class _ProgramWriter(Writer):
         return filled
 
     def _while(self, op: Op, loop: control.While, operands: list[_Known]) -> list[_Known]:
-        first = len(op.seen)
-        tested, seen = (control.seen(op, operands, k) for k in (0, 1))
+        first = len(op.captures)
+        tested, seen = (control.region_captures(op, operands, k) for k in (0, 1))
         lanes = lanewise.structured(op, list(map(_is_lanewise, operands)), self.rank)
         carries = self._moved(operands[first:], lanes)
         self.close(_moves(carries, operands[first:]))

@@ -116,13 +116,13 @@ def structured(op: Op, lanewise: Sequence[bool], rank: int) -> list[bool]:
     """What regions give, a loop as each iteration does: the carries, then a row of what is stacked."""
     # A row of what is scanned is taken from a copy that each work-item has.
     carries = op.attributes.get("carries", len(op.operands))
-    used = [one and k < len(op.seen) + carries for k, one in enumerate(lanewise)]
+    used = [one and k < len(op.captures) + carries for k, one in enumerate(lanewise)]
     return control.propagated(op, used, lambda k, taken: of_body(op.regions[k], taken, rank), operator.or_)
 
 
 def of_body(body: Region, inputs: Sequence[bool], rank: int) -> list[bool]:
     """Which results of a (sub)program are lanewise."""
-    known = dict(zip(body.taken, inputs, strict=True))
+    known = dict(zip(body.all_inputs, inputs, strict=True))
     for op in body.ops:
         lanewise = [not isinstance(a, Constant) and known.get(a, False) for a in op.used]
         known |= dict(zip(op.results, results(op, lanewise, rank), strict=True))
@@ -140,7 +140,7 @@ def _language(op: Op) -> list[bool]:
         return [True]
     values = [False] * len(op.results)
     if op.name in ops.ACCESSES:
-        asked = len(ops.given(op))
+        asked = len(ops.value_results(op))
         return [bool(op.attributes["access"].shape)] * asked + values[asked:]
     # A group's id is one value, a memory none of a work-item, and of a region there is no result.
     if op.name in (ops.GROUP_ID, ops.ALLOCATE, ops.REGION, *ops.ORDERING):
