@@ -297,8 +297,47 @@ template <class T> struct Typed { T m; T f() { return [=](auto k) { return m + k
                 i + 2
             ),
             "const int k = 3; auto f = [](int v) { return v * k; }; PUT(f(i));": lambda i: 3 * i,
+            "const int n = [&] { if (i < 5) return 1; return 2; }(); PUT(n);": lambda i: 1 if i < 5 else 2,
+            "int n = 1; [&](int v) { for (int k = 0; k < v; k++) n += k; }(i); PUT(n);": lambda i: 1 + i * (i - 1) // 2,
         },
     )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "[&] { out[i] = 2 * i; }();",
+        "int z = i; if (z >= 0) [&](int k) { out[z] = z * k; }(2);",
+        "for (int k = 0; k < 2; k++) [&] { out[i] += i; }();",
+        "[&] { [&] { out[i] = 2 * i; }(); }();",
+        "auto f = [&](int k) { out[i] = i + k; }; f(i);",
+        "int *const *p = &out; (*p)[i] = 2 * i;",
+    ],
+)
+def test_what_is_stored_through_a_reference_to_a_kernels_pointer_alone_is_stored(body):
+    """To a lambda that is called at once, too."""
+    kernel = xe.load(PROGRAM.format(items=ITEMS, declarations="", body=body))["submit"]
+    out = xe.launch(kernel, xe.NDRange(ITEMS, ITEMS))(np.zeros(ITEMS, np.int32))
+    assert np.asarray(out).tolist() == [2 * i for i in range(ITEMS)]
+
+
+def test_lambdas_that_are_called_at_once_have_the_kernels_accessors():
+    kernel = xe.load("""#include <sycl/sycl.hpp>
+void submit(sycl::queue &q, sycl::buffer<int> &b) {
+  q.submit([&](sycl::handler &h) {
+    sycl::accessor out(b, h, sycl::read_write);
+    sycl::local_accessor<int, 1> tile(32, h);
+    h.parallel_for(sycl::nd_range<1>(64, 32), [=](sycl::nd_item<1> it) {
+      int i = it.get_global_id(0), l = it.get_local_id(0);
+      [&] { tile[l] = i; }();
+      [&](int k) { sycl::group_barrier(it.get_group()); out[i] = tile[31 - l] + k; }(5);
+    });
+  });
+}
+""")["submit"]
+    out, findings = xe.check(kernel, xe.NDRange(64, 32))(np.zeros(64, np.int32))
+    assert np.asarray(out).tolist() == (np.arange(64).reshape(2, 32)[:, ::-1].ravel() + 5).tolist()
+    assert not findings
 
 
 def test_bindings_references_and_loops_over_ranges():

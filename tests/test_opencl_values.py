@@ -108,6 +108,15 @@ def test_pointers_lie_in_arrays_and_in_vectors():
     np.testing.assert_array_equal(xe.launch(kernel(body), N)(A), k + 1 + 100 * k + 1000 * (A % 2 == 0))
 
 
+@pytest.mark.parametrize(
+    "body", ["struct R r = {out}; const struct R *q = &r; q->p[i] = i;", "*({ int k = i; out + k; }) = i;"]
+)
+def test_what_is_stored_through_a_constant_record_or_a_block_is_stored(body):
+    source = "struct R { global int *p; }; kernel void k(global int *out) { int i = get_global_id(0); "
+    out = xe.launch(xe.load(source + body + "}")["k"], xe.NDRange(64, 32))(np.zeros(64, np.int32))
+    assert np.asarray(out).tolist() == list(range(64))
+
+
 def test_null_is_outside_a_memory():
     body = "global int* p = 0; if (i < 60) p = a; if (i < {bound}) p[i] = 1;"
     assert not xe.check(kernel(body.replace("{bound}", "60")), N)(A)[1]

@@ -63,14 +63,15 @@ class Instances:
         None where the object is made of other variables, which are not those of the method.
         """
         definition = cursor if cursor.is_definition() else cursor.get_definition()
-        if definition is None or not substitution.names(this) <= self._leaves:
+        names = substitution.names(this)
+        if definition is None or names is None or not names <= self._leaves:
             return None
         return self._read(definition, this)
 
     def entry(self, cursor: Cursor, given: Expression) -> Function:
         """A kernel's entry whose first parameter, a reference to the kernel's object, stands for an expression."""
         first = next(iter(cursor.get_arguments()))
-        self._leaves |= substitution.names(given)
+        self._leaves |= substitution.names(given) or frozenset()
         return self._read(cursor, None, {clang.key(first): given})
 
     def _read(

@@ -128,9 +128,10 @@ def _may_change(parameter: Variable, argument: Expression) -> bool:
     return not isinstance(argument, tree.Constant)
 
 
-def names(value: Expression) -> frozenset[Variable]:
-    """The variables in an expression that can be copied."""
-    return frozenset(_uses(value) or ())
+def names(value: Expression) -> frozenset[Variable] | None:
+    """The variables in an expression; None if there is something in it that cannot be copied."""
+    uses = _uses(value)
+    return None if uses is None else frozenset(uses)
 
 
 def _may_skip(node: Expression) -> bool:

@@ -246,6 +246,8 @@ def sources(node: Expression) -> frozenset[Variable]:
             return frozenset(v for a in pointers for v in sources(a))
         case Initializer(items=items):
             return frozenset(v for item in items if _is_way(item.type) for v in sources(item))
+        case tree.Braced(block=tree.Block(statements=(*_, tree.Evaluate(expression=value)))):
+            return sources(value)
     return frozenset()
 
 
@@ -258,7 +260,7 @@ def _is_way(of: types.Type) -> bool:
             return not isinstance(inner, types.Record) or _is_way(inner)
         case types.Opaque(name=name):
             return name.startswith("image")
-    return isinstance(of, types.Pointer) and not of.const
+    return isinstance(of, types.Pointer) and (not of.const or _is_way(of.pointee))
 
 
 @functools.lru_cache(maxsize=512)
