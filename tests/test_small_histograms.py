@@ -101,7 +101,9 @@ def test_what_is_counted_is_what_is_added(case, counts, monkeypatch):
     wanted = expected(x, before, items=items, **given)
     found = []
     added = small_histograms.added
-    monkeypatch.setattr(small_histograms, "added", lambda b, updates: found.extend(updates) or added(b, updates))
+    monkeypatch.setattr(
+        small_histograms, "added", lambda b, updates, plan: found.extend(updates) or added(b, updates, plan)
+    )
     with jax.enable_x64(dtype == "int64"):
         result = xe.launch(counting, xe.NDRange(GROUPS * items, items))(x, before, **given)
     np.testing.assert_array_equal(result, wanted)
@@ -113,7 +115,9 @@ def test_updates_of_some_work_items_are_counted_for_themselves(counts, monkeypat
     """Their numbers are known beforehand, so that fewer are looked at."""
     found = []
     added = small_histograms.added
-    monkeypatch.setattr(small_histograms, "added", lambda b, updates: found.extend(updates) or added(b, updates))
+    monkeypatch.setattr(
+        small_histograms, "added", lambda b, updates, plan: found.extend(updates) or added(b, updates, plan)
+    )
 
     @xe.kernel
     def kernel(wg, x, out):
@@ -141,7 +145,7 @@ def updates(case, monkeypatch):
     given = {"turns": 64, "size": 16, "space": "private"} | case
     x, before = RNG.integers(0, 2**31, GROUPS * 64 * 16, np.int32), np.zeros(given["size"], given.get("dtype", "int32"))
     found = []
-    monkeypatch.setattr(small_histograms, "added", lambda buffer, updates: found.extend(updates) or buffer.data)
+    monkeypatch.setattr(small_histograms, "added", lambda buffer, updates, plan: found.extend(updates) or buffer.data)
     jax.block_until_ready(xe.launch(counting, xe.NDRange(GROUPS * 16, 16))(x, before, **given))
     return len(found)
 

@@ -40,6 +40,7 @@ from xeemu.planning.access_plans import (
     StencilWindow,
     Store,
 )
+from xeemu.planning.collected_updates import CollectedUpdates
 from xeemu.planning.layouts import Layout, Masked, Sharing
 from xeemu.planning.periodic_gathers import PeriodicGather
 from xeemu.planning.windows import Window
@@ -243,7 +244,7 @@ def atomic(plan: Atomic, at: Touched, op: str, values: Sequence[Emitted]) -> Buf
             update = _update(plan, at, op, arrays[0])
             if plan.waits:
                 return dataclasses.replace(buffer, left=(*buffer.left, update))
-            return buffer.with_data(carried_out(buffer, [update]))
+            return buffer.with_data(_updated(buffer.data, update))
         case InOrder():
             return buffer.with_data(_in_order(plan, at, op, arrays)[1])
 
@@ -251,7 +252,7 @@ def atomic(plan: Atomic, at: Touched, op: str, values: Sequence[Emitted]) -> Buf
 def _update(plan: ScatteredUpdate, at: Touched, op: str, array: jax.Array) -> Update:
     target = _rows(at) if plan.own else _target(at)
     operand = jnp.broadcast_to(-array if op == "sub" else array, target.shape)
-    return Update(target, operand, "add" if op == "sub" else op, plan.always, plan.own, plan.few)
+    return Update(target, operand, "add" if op == "sub" else op, plan.always, plan.own)
 
 
 def _rows(at: Touched) -> jax.Array:
@@ -270,22 +271,25 @@ def _positions(update: Update, data: jax.Array) -> jax.Array:
     return flat.reshape(update.target.shape)
 
 
-def carried_out(buffer: Buffer, updates: Sequence[Update], joined: bool = False) -> jax.Array:
-    """The contents of a memory after updates, all by one operation; `joined` if by one scatter."""
-    counted = [update for update in updates if update.few is not None]
-    others = [update for update in updates if update.few is None]
-    data = small_histograms.added(buffer, counted)
-    for update in _joined(others, data) if joined else others:
-        data = _scatter(data, update.op, _positions(update, data), update.values, update.always)
-    return data
+def collected(buffer: Buffer, updates: Sequence[Update], plan: CollectedUpdates) -> jax.Array:
+    """The contents of a memory after the updates of a block of iterations, all by one operation."""
+    data = buffer.data
+    for histogram in plan.histograms:
+        data = small_histograms.added(buffer.with_data(data), [updates[k] for k in histogram.updates], histogram)
+    for k in plan.alone:
+        data = _updated(data, updates[k])
+    return _updated(data, _joined([updates[k] for k in plan.joined], data)) if plan.joined else data
 
 
-def _joined(updates: Sequence[Update], data: jax.Array) -> list[Update]:
-    if len(updates) < 2:
-        return list(updates)
+def _updated(data: jax.Array, update: Update) -> jax.Array:
+    return _scatter(data, update.op, _positions(update, data), update.values, update.always)
+
+
+def _joined(updates: Sequence[Update], data: jax.Array) -> Update:
+    """Several updates as one."""
     target = jnp.concatenate([_positions(update, data).reshape(-1) for update in updates])
     values = jnp.concatenate([update.values.reshape(-1) for update in updates])
-    return [Update(target, values, updates[0].op, all(update.always for update in updates), own=False)]
+    return Update(target, values, updates[0].op, all(update.always for update in updates), own=False)
 
 
 def fetch(plan: Empty | InOrder, at: Touched, op: str, values: Sequence[Emitted]) -> tuple[jax.Array, Buffer]:

@@ -38,10 +38,7 @@ def run(loop: EmittedLoop, plan: Batched) -> list[Any]:
 def _blocks(loop: EmittedLoop, plan: Batched, version: BlockedLoop, first: list[Any]) -> list[Any]:
     """The same, in one of its versions."""
     batch = _Batch(loop, plan, version)
-    state = iteration_blocks.run(
-        batch.after, loop.counted.length, version.iterations, batch.begun(first), plan.unrolled
-    )
-    return batch.ended(state)
+    return batch.ended(iteration_blocks.run(batch.after, version.blocking, batch.begun(first)))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -81,9 +78,9 @@ class _Batch:
                 after[k] = self._written(carries[k], places[update.number], update.number, found[k])
             elif isinstance(update, Scattered):
                 before = as_memory(loop.slots[k].like).with_data(carries[k])
-                after[k] = access.carried_out(before, found[k], update.joined)
+                after[k] = access.collected(before, found[k], loop.plan.collected[iterations][k])
         reduced = self._reduced(carries)
-        if iterations < self.version.iterations:
+        if block.shorter:
             return self._combined(after, self._totals(found, iterations, carries)), accumulators
         if (row := self.plan.row) is not None:
             found |= {k: row_reductions.in_parts(found[k].reshape(1, -1), op, row) for k, op in reduced.items()}

@@ -9,7 +9,6 @@ import jax
 import numpy as np
 from jax import lax
 
-from xeemu.planning.access_plans import FewElements
 from xeemu.planning.storage import Storage
 
 
@@ -95,7 +94,6 @@ class Update:
       op: the operation.
       always: true if every element takes part.
       own: true if each work-item updates one element of its own.
-      few: the number added and its range of elements, where a scatter may be slower (`small_histograms`); else None.
     """
 
     target: jax.Array
@@ -103,7 +101,6 @@ class Update:
     op: str = dataclasses.field(metadata={"static": True})
     always: bool = dataclasses.field(metadata={"static": True})
     own: bool = dataclasses.field(metadata={"static": True})
-    few: FewElements | None = dataclasses.field(default=None, metadata={"static": True})
 
 
 @jax.tree_util.register_dataclass

@@ -5,23 +5,21 @@ from typing import Any
 
 from jax import lax
 
+from xeemu.planning.iteration_blocks import Blocking
 
-def run(step: Callable[[int, Any], Any], length: int, iterations: int, first: Any, unrolled: int = 1) -> Any:
+
+def run(step: Callable[[int, Any], Any], blocking: Blocking, state: Any) -> Any:
     """The state after a loop.
 
     Args:
       step: the state after so many iterations, from the one before them.
-      length: iterations of the loop.
-      iterations: iterations of a block; what is left at the end is a shorter one.
-      first: the state before the loop.
-      unrolled: blocks that are emitted one after the other.
+      blocking: the blocks.
+      state: before the loop.
     """
-    full, rest = divmod(length, iterations)
-    state = first
-    if full > 1:
+    if blocking.looped:
         state, _ = lax.scan(
-            lambda s, _: (step(iterations, s), None), state, None, length=full, unroll=min(unrolled, full)
+            lambda s, _: (step(blocking.size, s), None), state, length=blocking.looped, unroll=blocking.unrolled
         )
-    elif full:
+    for iterations in blocking.tail:
         state = step(iterations, state)
-    return step(rest, state) if rest else state
+    return state

@@ -4,7 +4,6 @@ A CPU takes the elements of a scatter one after the other, but compares and coun
 These are short steps, which XLA must not divide among threads.
 """
 
-import collections
 from collections.abc import Sequence
 
 import jax
@@ -16,42 +15,34 @@ from xeemu.emission import iteration_blocks
 from xeemu.emission.buffers import Buffer, Update
 from xeemu.knowledge import forms
 from xeemu.planning.access_plans import FewElements
+from xeemu.planning.collected_updates import Histogram
 
 
-def added(buffer: Buffer, updates: Sequence[Update]) -> jax.Array:
-    """The contents of a local or private memory after such updates."""
-    data = buffer.data
-    by_what = collections.defaultdict[tuple[FewElements, tuple[int, ...]], list[Update]](list)
-    for update in updates:
-        assert update.few is not None
-        by_what[update.few, update.target.shape].append(update)
-    for (what, _), alike in by_what.items():
-        for k in range(0, len(alike), what.compared_at_once):
-            chosen = [_chosen(update, buffer, what) for update in alike[k : k + what.compared_at_once]]
-            counts = _counts(chosen, what, data.dtype)
-            data = _plus(data, counts * forms.wrapped(what.number, data.dtype), buffer.space, what.first)
-    return data
+def added(buffer: Buffer, updates: Sequence[Update], plan: Histogram) -> jax.Array:
+    """The contents of a local or private memory after the updates of a histogram."""
+    data, few = buffer.data, plan.few
+    counts = _counts([_chosen(update, buffer, few) for update in updates], plan, data.dtype)
+    return _plus(data, counts * forms.wrapped(few.number, data.dtype), buffer.space, few.first)
 
 
-def _chosen(update: Update, buffer: Buffer, what: FewElements) -> jax.Array:
+def _chosen(update: Update, buffer: Buffer, few: FewElements) -> jax.Array:
     """`[iterations, G * n]` uint8: which of the elements each has chosen; a number of none if it takes no part."""
     target = update.target
     if buffer.space == "local":
         groups = np.arange(target.shape[1], dtype=target.dtype)[:, None]
         target = target - groups * target.dtype.type(buffer.elements)
-    number = target - target.dtype.type(what.first)
+    number = target - target.dtype.type(few.first)
     if not update.always:
-        number = jnp.where((number >= 0) & (number < what.size), number, target.dtype.type(what.size))
+        number = jnp.where((number >= 0) & (number < few.size), number, target.dtype.type(few.size))
     return number.astype(np.uint8).reshape(number.shape[0], -1)
 
 
-def _counts(chosen: list[jax.Array], what: FewElements, dtype: np.dtype) -> jax.Array:
+def _counts(chosen: list[jax.Array], plan: Histogram, dtype: np.dtype) -> jax.Array:
     """`[size, n]`: how often each element is in each column of some arrays of choices."""
     length, columns = chosen[0].shape
-    parts, steps = what.steps(length, len(chosen))
-    rows = length // parts
-    each = [array[k * rows : (k + 1) * rows] for array in chosen for k in range(parts)]
-    numbers = np.arange(what.size, dtype=np.uint8)[:, None]
+    rows, size = length // plan.parts, plan.few.size
+    each = [array[k * rows : (k + 1) * rows] for array in chosen for k in range(plan.parts)]
+    numbers = np.arange(size, dtype=np.uint8)[:, None]
 
     def count(k: jax.Array, counts: jax.Array) -> jax.Array:
         for array in each:
@@ -61,11 +52,11 @@ def _counts(chosen: list[jax.Array], what: FewElements, dtype: np.dtype) -> jax.
     def block(iterations: int, state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         first, counts = state
         end = first + np.int32(iterations)
-        more = lax.fori_loop(first, end, count, jnp.zeros((what.size, columns), np.uint8))
+        more = lax.fori_loop(first, end, count, jnp.zeros((size, columns), np.uint8))
         return end, counts + more.astype(dtype)
 
-    zeros = jnp.int32(0), jnp.zeros((what.size, columns), dtype)
-    counts: jax.Array = iteration_blocks.run(block, rows, steps, zeros)[1]
+    zeros = jnp.int32(0), jnp.zeros((size, columns), dtype)
+    counts: jax.Array = iteration_blocks.run(block, plan.blocking, zeros)[1]
     return counts
 
 

@@ -25,7 +25,7 @@ def run(loop: EmittedLoop, plan: StripMined) -> list[Any]:
         def step(iterations: int, packed: list[Any]) -> list[Any]:
             return _block(loop, version, iterations, packed)
 
-        last: list[Any] = iteration_blocks.run(step, loop.counted.length, version.iterations, first)
+        last: list[Any] = iteration_blocks.run(step, version.blocking, first)
         return last
 
     return emitted_loops.by_versions(loop, plan.versions, blocks, loop.first())

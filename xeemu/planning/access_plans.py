@@ -11,7 +11,7 @@ import numpy as np
 
 from xeemu.ir import ops
 from xeemu.language.memory import poison
-from xeemu.planning import boundary_windows, periodic_gathers, strided_windows, strip_lengths
+from xeemu.planning import boundary_windows, periodic_gathers, strided_windows
 from xeemu.planning.chunk import Chunk
 from xeemu.planning.periodic_gathers import PeriodicGather, Remainder
 from xeemu.planning.references import Reference
@@ -21,9 +21,6 @@ from xeemu.planning.windows import Rectangle, Window
 
 _SCATTERED = ("add", "min", "max", "sub")
 """Operations of atomic updates whose old values nobody asks for that a scatter does."""
-
-# What a count of eight bits holds.
-_COUNTED = 255
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -76,24 +73,11 @@ class FewElements:
       first: the first of them.
       size: how many they are.
       number: what is added to each that is chosen, as often as it is.
-      compared_at_once: how many choices are compared one after the other before they are counted.
     """
 
     first: int
     size: int
     number: int
-    compared_at_once: int
-
-    def steps(self, iterations: int, arrays: int) -> tuple[int, int]:
-        """How many rows of some arrays of choices, one for each iteration, are compared in each step, and the steps.
-
-        Returns:
-          For the rows of each array into how many parts of equal length they are cut, of which a step takes one row
-          each; and after how many steps their counts, of eight bits until then, are added up.
-        """
-        most = max(1, self.compared_at_once // arrays)
-        parts = next(n for n in range(most, 0, -1) if iterations % n == 0)
-        return parts, strip_lengths.evenly(iterations // parts, _COUNTED // (parts * arrays))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -102,7 +86,7 @@ class ScatteredUpdate:
 
     Attributes:
       own: true if each work-item updates one element of its own private memory.
-      few: the number added and its range of elements, where a scatter may be slower (`small_histograms`); else None.
+      few: the number added and its range of elements, where a scatter may be slower (see `collected_updates`); or None.
       waits: true if it is left to be made with those of other iterations.
       always: true if every element takes part and is within bounds.
     """
@@ -288,4 +272,4 @@ def _few(reference: Reference, op: str, number: int | None, chunk: Chunk) -> Few
     size, figures = interval[1] - interval[0] + 1, chunk.target.counting
     most = figures.most_private if storage.space == "private" else figures.most_local
     number = -number if op == "sub" else number
-    return FewElements(interval[0], size, number, figures.compared_at_once) if size <= most else None
+    return FewElements(interval[0], size, number) if size <= most else None

@@ -14,6 +14,7 @@ from xeemu.knowledge.access_tree import Key
 from xeemu.knowledge.analysis import Facts, Known
 from xeemu.planning import (
     branch_plans,
+    collected_updates,
     hazards,
     iterations,
     layout_assignment,
@@ -28,6 +29,7 @@ from xeemu.planning import (
 from xeemu.planning.branch_plans import BranchPlan, Divergent
 from xeemu.planning.carries import Carried, Carry
 from xeemu.planning.chunk import Chunk
+from xeemu.planning.collected_updates import CollectedUpdates
 from xeemu.planning.iterations import Iteration
 from xeemu.planning.layout_assignment import LayoutAssignment, Setting
 from xeemu.planning.layouts import Layout
@@ -98,6 +100,7 @@ class CountedLoopPlan:
       bodies: how an iteration is carried out, by what it has to know of others; by None if it goes alone.
       places: of the body what finds where windows lie; None if the plan has no windows.
       first: what is carried into the first iteration.
+      collected: of a loop that scatters how what a block leaves is made (see `collected_updates`).
     """
 
     loop: CountedLoop
@@ -105,6 +108,7 @@ class CountedLoopPlan:
     bodies: Mapping[Iteration | None, BodyPlan]
     places: BodyPlan | None
     first: Sequence[Carry]
+    collected: Mapping[int, Mapping[int, CollectedUpdates]] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -382,7 +386,9 @@ class _Operations:
         bodies: dict[Iteration | None, BodyPlan] = {b.iteration: body(b.iteration, b.loads.keys()) for b in blocks}
         windows = {n for b in blocks for n in (*b.loads, *b.updates)} | by.versions.checks.keys()
         indices = [ops.indices(inner.body.ops[n])[0] for n in sorted(windows)]
-        return CountedLoopPlan(loop, by, bodies, planner.part(inner, taken, indices) if windows else None, first)
+        places = planner.part(inner, taken, indices) if windows else None
+        collected = collected_updates.of_loop(by, {k: each.operations for k, each in bodies.items()}, planner.chunk)
+        return CountedLoopPlan(loop, by, bodies, places, first, collected)
 
     def _counts_loops(self, inner: Facts) -> bool:
         """True if a loop's body holds loops that are counted: that is part of what it carries."""

@@ -17,8 +17,16 @@ from collections.abc import Callable, Collection, Mapping
 from xeemu.ir import ops
 from xeemu.ir.program import Value
 from xeemu.knowledge import analysis
-from xeemu.planning import independent_loops, reduction_loops, row_reductions, scatter_loops, strip_lengths
+from xeemu.planning import (
+    independent_loops,
+    iteration_blocks,
+    reduction_loops,
+    row_reductions,
+    scatter_loops,
+    strip_lengths,
+)
 from xeemu.planning.independent_loops import Placed
+from xeemu.planning.iteration_blocks import Blocking
 from xeemu.planning.iterations import Iteration
 from xeemu.planning.loop_accesses import CountedLoop, MovingAccess
 from xeemu.planning.reduction_loops import Reduced
@@ -47,12 +55,14 @@ class IterationBlock:
       updates: for the numbers of updates the windows in which they are made for all of them.
       iteration: how the other accesses of each are made.
       reductions: for the numbers of carries how a row of integers is reduced that they leave (see `row_reductions`).
+      shorter: true of a block at the end that has fewer iterations than others.
     """
 
     loads: Mapping[int, Window]
     updates: Mapping[int, Window]
     iteration: Iteration
     reductions: Mapping[int, RowReduction] = dataclasses.field(default_factory=dict)
+    shorter: bool = False
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -60,12 +70,17 @@ class BlockedLoop:
     """A loop by blocks.
 
     Attributes:
-      iterations: iterations of a block.
+      blocking: how it is cut into blocks.
       blocks: for the number of iterations of a block, and of a shorter one at the end, how their accesses are made.
     """
 
-    iterations: int
+    blocking: Blocking
     blocks: Mapping[int, IterationBlock]
+
+    @property
+    def iterations(self) -> int:
+        """Iterations of a block."""
+        return self.blocking.size
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -120,14 +135,12 @@ class Batched:
       growth: for the numbers of the others how much they grow.
       versions: of the loop.
       row: of a loop whose iterations have a single element, that which a block is of them (see `row_reductions`).
-      unrolled: blocks that are emitted one after the other.
     """
 
     updated: Mapping[int, Reduced | Placed | Scattered]
     growth: Mapping[int, int]
     versions: Versions
     row: Piece | None = None
-    unrolled: int = 1
 
 
 LoopPlan = OneByOne | StripMined | Batched
@@ -146,11 +159,11 @@ def of_loop(loop: CountedLoop) -> LoopPlan:
 
 
 def _by_blocks(
-    loop: CountedLoop, iterations: int, block: Callable[[int], IterationBlock]
-) -> Mapping[int, IterationBlock]:
-    """For each number of iterations that a block has how it is emitted."""
-    full, rest = divmod(loop.length, iterations)
-    return {n: block(n) for n in (iterations if full else 0, rest) if n}
+    loop: CountedLoop, iterations: int, block: Callable[[int], IterationBlock], unrolled: int = 1
+) -> BlockedLoop:
+    """A loop by blocks of so many iterations, each emitted as `block` says for their number."""
+    blocking = iteration_blocks.of_length(loop.length, iterations, unrolled)
+    return BlockedLoop(blocking, {n: block(n) for n in blocking.sizes})
 
 
 def _single(version: BlockedLoop) -> Versions:
@@ -166,11 +179,9 @@ def _scattered(loop: CountedLoop) -> Batched | None:
     if updates is None:
         return None
     iterations = max(1, -(-loop.length // max(1, -(-loop.length // chunk.iterations))))
-    joined = not chunk.target.scatters_in_order
-    updates = {k: dataclasses.replace(update, joined=joined) for k, update in updates.items()}
     numbers = frozenset(n for update in updates.values() for n in update.numbers)
     once = Iteration(at_once=True, scattered=numbers)
-    version = BlockedLoop(iterations, _by_blocks(loop, iterations, lambda _: IterationBlock({}, {}, once)))
+    version = _by_blocks(loop, iterations, lambda _: IterationBlock({}, {}, once))
     return Batched(updates, loop.growth, _single(version))
 
 
@@ -190,23 +201,24 @@ def _batched(loop: CountedLoop, streams: bool) -> Batched | None:
     if streams and loop.chunk.target.gathers_one_by_one and not _all_loaded(loop, windows):
         return None
 
-    def block(kept: Collection[int], iterations: int) -> IterationBlock:
+    def block(kept: Collection[int], own: int) -> IterationBlock:
         moving = {n: loop.moving[n] for n in numbers if n in loop.moving}
-        found = {n: independent_loops.window(access, iterations) for n, access in moving.items()}
+        found = {n: independent_loops.window(access, own) for n, access in moving.items()}
         written = {n: window for n, window in found.items() if window is not None}
         once = Iteration(at_once=True, deferred=frozenset(written))
-        return IterationBlock(_loaded(loop, iterations, kept), written, once, _reductions(loop, updated, iterations))
+        reductions = _reductions(loop, updated, own)
+        return IterationBlock(_loaded(loop, own, kept), written, once, reductions, own < iterations)
 
     def version(kept: Collection[int]) -> BlockedLoop:
-        return BlockedLoop(iterations, _by_blocks(loop, iterations, functools.partial(block, kept)))
+        unrolled = 1 if row or placed else _unrolled(loop)
+        return _by_blocks(loop, iterations, functools.partial(block, kept), unrolled)
 
     inside, beyond = version(windows.keys()), version(windows.keys() - doubted.keys())
     if any(each.updates.keys() != set(numbers) for each in inside.blocks.values()):
         return None
     # What is updated is not emitted twice.
     versions = _single(beyond) if placed else _versions(loop, doubted, inside, beyond)
-    unrolled = 1 if row or placed else _unrolled(loop)
-    return Batched(updated, loop.growth, versions, row, unrolled)
+    return Batched(updated, loop.growth, versions, row)
 
 
 def _reductions(
@@ -284,8 +296,8 @@ def _strip_mined(loop: CountedLoop, iterations: int) -> StripMined:
     doubted = {n: access for n, access in accesses.items() if not access.proved and access.checkable}
     inside = {n: access.trusted() for n, access in accesses.items() if access.proved or n in doubted}
     outside = {n: access for n, access in inside.items() if n not in doubted}
-    within = BlockedLoop(iterations, _by_blocks(loop, iterations, lambda n: _consecutive(loop, inside, n)))
-    beyond = BlockedLoop(1, {1: _consecutive(loop, outside, 1, gathered=frozenset(doubted))})
+    within = _by_blocks(loop, iterations, lambda n: _consecutive(loop, inside, n))
+    beyond = _by_blocks(loop, 1, lambda n: _consecutive(loop, outside, n, gathered=frozenset(doubted)))
     return StripMined(_versions(loop, doubted, within, beyond))
 
 

@@ -1,8 +1,8 @@
 """Scatter loops: loops that only update memories, at places that depend on data.
 
 Each iteration of such a loop finds on its own what to combine with which elements, and no order of the updates counts.
-So all the iterations of a block find that together, see `batched_loops`, and each update of the loop's body is one
-scatter for all of them.
+So all the iterations of a block find that together, see `batched_loops`, and each update of the loop's body is made
+once for all of them (see `collected_updates`).
 """
 
 import dataclasses
@@ -25,12 +25,9 @@ class Scattered:
 
     Attributes:
       numbers: of the operations that do, one after the other.
-      joined: true if they are one scatter, and not one each, as is as fast where a scatter takes its elements one after
-        the other anyway.
     """
 
     numbers: tuple[int, ...]
-    joined: bool = True
 
 
 def of_loop(scan: control.Scan, facts: Facts) -> Mapping[int, Scattered] | None:
