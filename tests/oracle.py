@@ -318,6 +318,7 @@ class Item:
         place: Any = None,
         chunk: int | None = None,
     ) -> Collective:
+        chunk = self.sub_group_size if kind == "rotate" and chunk is None else chunk
         return Collective(True, kind, op, x, int(argument), place, chunk)
 
 
@@ -549,11 +550,13 @@ def _algorithm(row: Sequence[Collective], poison: Poison, numbers: Sequence[int]
         return [np.bool_({"any": any(xs), "all": all(xs), "none": not any(xs)}[kind])] * len(row)
     if kind == "ballot":
         return [np.uint32(sum(1 << lane for lane, x in zip(numbers, xs, strict=True) if x))] * len(row)
+    chunk = row[0].chunk or 1
     source: Callable[[int, int], int] = {
         "broadcast": lambda lane, a: a,
         "select": lambda lane, a: a,
         "shift_left": lambda lane, a: lane + a,
         "shift_right": lambda lane, a: lane - a,
+        "rotate": lambda lane, a: lane // chunk * chunk + (lane + a) % chunk,
         "permute_xor": lambda lane, a: lane ^ a,
     }[kind]
     present = dict(zip(numbers, xs, strict=True))

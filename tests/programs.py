@@ -216,7 +216,7 @@ class Collective:
     """`level` is `group`, `sub_group`, or `jnp` for a group's reduction spelled as `jnp.sum` and the like.
 
     Attributes:
-      chunk: lanes of the chunks of a sub-group that reduce, each for itself; None for all lanes together.
+      chunk: lanes of the chunks of a sub-group that reduce or rotate, each for itself; None for all lanes together.
     """
 
     target: Register | Uniform
@@ -541,13 +541,11 @@ class _Group:
         return memory.load(place, where=where) if other is None else memory.load(place, where=where, other=other)
 
     def collective(self, level: str, kind: str, op: str | None, x: Any, argument: Any, chunk: int | None) -> Any:
-        if chunk is not None:
-            return self.wg.sub_group.reduce(x, op, chunk=chunk)
         if level == "jnp":
             array = jnp.broadcast_to(x, self.local_range)
             return jnp.sum(array, dtype=array.dtype) if op == "add" else {"min": jnp.min, "max": jnp.max}[op](array)
         call = getattr(self.wg if level == "group" else self.wg.sub_group, kind)
-        return call(*[x for x in (x, op, argument) if x is not None])
+        return call(*[x for x in (x, op, argument) if x is not None], **({} if chunk is None else {"chunk": chunk}))
 
     def assign(self, state: State, target: Register | Uniform | None, x: Any) -> State:
         match target:
@@ -632,11 +630,11 @@ class _WorkItem:
                 mask, (place,) = where is None or value(where), self.places(index, 1, False)
                 old = yield item.atomic(memories[name], place, op, *map(value, values), where=mask)
                 self.assign(target, old if mask or op != "load" else 0)
-            case Collective(target, "sub_group", kind, op, x, _, int(chunk)):
-                self.assign(target, (yield item.over_sub_group(kind, value(x), op, chunk=chunk)))
-            case Collective(target, level, kind, op, x, argument):
+            case Collective(target, level, kind, op, x, argument, chunk):
+                within = {} if level == "group" or chunk is None else {"chunk": chunk}
                 over = item.over_sub_group if level == "sub_group" else item.over_group
-                self.assign(target, (yield over(kind, value(x), op, 0 if argument is None else value(argument))))
+                number = 0 if argument is None else value(argument)
+                self.assign(target, (yield over(kind, value(x), op, number, **within)))
             case Barrier(names, "group"):
                 yield item.barrier(*[memories[name] for name in names])
             case Loop(_, trips, body, condition):
@@ -1133,7 +1131,7 @@ class _Writer:
         register = next(r for r in self.registers if r.dtype == dtype)
         level = self.pick("group", "sub_group", "jnp")
         kinds = ["reduce", "inclusive_scan", "exclusive_scan", "broadcast", "any", "all", "none"]
-        kinds += ["shift_left", "shift_right", "permute_xor", "select"] * (level == "sub_group")
+        kinds += ["shift_left", "shift_right", "rotate", "permute_xor", "select"] * (level == "sub_group")
         kinds += ["ballot"] * (level == "sub_group" and dtype == "uint32")
         kind = "reduce" if level == "jnp" else self.pick(*kinds)
         if kind in ("any", "all", "none"):
@@ -1150,6 +1148,8 @@ class _Writer:
             return self.reduction(target, level, kind, dtype, x)
         lanes = math.prod(self.local_range or ()) if level == "group" else self.sub_group_size
         number = self.value(INT32) if kind == "select" else self.uniform(1)
+        if kind == "rotate":
+            return [Collective(target, level, kind, None, x, number, self.chunk())]
         return [Collective(target, level, kind, None, x, _binary("remainder", number, lanes))]
 
     def reduction(
@@ -1163,11 +1163,14 @@ class _Writer:
                 else [Collective(target, level, kind, self.pick("add", "min", "max"), x)]
             )
         chunks = level == "sub_group" and kind == "reduce"
-        chunk = self.pick(None, *(1 << k for k in range(self.sub_group_size.bit_length()))) if chunks else None
+        chunk = self.chunk() if chunks else None
         if dtype == "bool":
             return [Collective(target, level, kind, self.pick(*bitwise), x, chunk=chunk)]
         arithmetic = ("add", "min", "max") if _is_float(dtype) else ("add", "min", "max", "mul", *bitwise)
         return [Collective(target, level, kind, self.pick(*arithmetic), x, chunk=chunk)]
+
+    def chunk(self) -> int | None:
+        return self.pick(None, *(1 << k for k in range(self.sub_group_size.bit_length())))
 
     def barrier(self) -> list[Statement]:
         names = tuple(self.phases)

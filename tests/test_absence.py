@@ -129,6 +129,24 @@ def below_a_scalar(wg, x, y, n):
     return y.at[i].set(wg.sub_group.shift_left(x[i]), where=i < n)  # <-
 
 
+@used(40)
+def a_rotation_of_a_partial_sub_group(wg, x, y, n):
+    i = wg.global_id()
+    return y.at[i].set(wg.sub_group.rotate(x[i], 2**31 - 1))  # <-
+
+
+@used(38)
+def a_rotation_of_a_partial_chunk(wg, x, y, n):
+    i = wg.global_id()
+    return y.at[i].set(wg.sub_group.rotate(x[i], 1, chunk=4))  # <-
+
+
+@used(32)
+def a_rotation_by_those_who_are_active(wg, x, y, n):
+    i, odd = wg.global_id(), wg.local_id() % 2 == 1
+    return y.at[i].set(wg.cond(odd, lambda: wg.sub_group.rotate(x[i], 1), lambda: x[i]))  # <-
+
+
 @used()
 def a_ballot(wg, x, y, n):
     i = wg.global_id()
@@ -157,6 +175,18 @@ def a_butterfly(wg, x, y, n):
     i = wg.global_id()
     total = lax.fori_loop(0, 4, lambda k, total: total + wg.sub_group.permute_xor(total, 1 << k), x[i])
     return y.at[i].set(total)
+
+
+@harmless()
+def a_rotation_of_full_chunks(wg, x, y, n):
+    i = wg.global_id()
+    return y.at[i].set(wg.sub_group.rotate(x[i], 2**31 - 1, chunk=8))
+
+
+@harmless()
+def a_rotation_by_as_many_as_there_are_between(wg, x, y, n):
+    i, even = wg.global_id(), wg.local_id() % 2 == 0
+    return y.at[i].set(wg.cond(even, lambda: wg.sub_group.rotate(x[i], -2, chunk=8), lambda: x[i]))
 
 
 @harmless()
@@ -265,6 +295,13 @@ def test_the_message():
         "  use; reductions and scans leave out by themselves what is absent."
     )
     assert (found.count, found.groups) == (1, ((0,),))
+
+
+def test_the_message_of_a_lane_of_a_chunk_numbers_it_in_the_sub_group():
+    kernel, items, _ = USED["a_rotation_of_a_partial_chunk"]
+    (found,) = checked(kernel, items)
+    assert "rotate takes a value from lane 6, which does not exist" in str(found)
+    assert "by work-item 37: local 37 of group 0, sub-group 2, which has lanes 0 to 5\n" in str(found)
 
 
 def test_the_message_of_a_lane_in_front_of_all():

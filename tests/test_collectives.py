@@ -83,6 +83,7 @@ MOVES = {
     "select": lambda lane, a: a,
     "shift_left": lambda lane, a: lane + a,
     "shift_right": lambda lane, a: lane - a,
+    "rotate": lambda lane, a: (lane + a) % LANES,
     "permute_xor": lambda lane, a: lane ^ a,
 }
 
@@ -165,6 +166,62 @@ def test_chunks_of_a_sub_group_reduce_for_themselves(shape):
             np.testing.assert_array_equal(given, reduced("reduce", op, own, chunk), err_msg=f"{op} {chunk}")
 
 
+@pytest.mark.parametrize("shape", [*SHAPES, (16,), (12,)], ids=str)
+def test_chunks_of_a_sub_group_rotate_for_themselves(shape):
+    x = some(np.int32, GROUPS * math.prod(shape), 1)
+    cases = list(itertools.product((0, 1, 5, -3), (1, 2, 4, LANES, None)))
+
+    def everything(wg, value):
+        return [wg.sub_group.rotate(value, delta, chunk=chunk) for delta, chunk in cases]
+
+    results = run_on_all(everything, x, shape, len(cases))
+    for (delta, chunk), result in zip(cases, results, strict=True):
+        lanes = chunk or LANES
+        for own, given in zip(x.reshape(GROUPS, -1), result, strict=True):
+            expected = moved(lambda lane, a, n=lanes: (lane + a) % n, own, np.full(len(own), delta), lanes)
+            np.testing.assert_array_equal(given, expected, err_msg=f"{delta} {chunk}")
+
+
+@xe.kernel(sub_group_size=16)
+def turned(wg, x, out, *, delta: Any = 1, chunk: Any = None):
+    """Work-items below 0 get what others below 0 have, each that of the one some lanes above."""
+    i = wg.global_id()
+    found = wg.cond(x[i] < 0, lambda: wg.sub_group.rotate(x[i], delta, chunk=chunk), lambda: x[i])
+    return out.at[i].set(found)
+
+
+@pytest.mark.parametrize("schedule", [None, 0, 1])
+def test_a_rotation_of_chunks_that_are_active_as_a_whole_takes_no_lane_that_is_not(schedule):
+    signs = np.array([-1, 1, 1, -1, 1, -1, -1, 1]).repeat(8)
+    x = (np.random.default_rng(8).integers(1, 99, 64) * signs).astype(np.int32)
+    expected = np.where(x < 0, np.roll(x.reshape(-1, 8), -3, 1).ravel(), x)
+    nd_range, arguments = xe.NDRange(64, 32), (x, np.zeros_like(x))
+    found = xe.launch(turned, nd_range, schedule=schedule)(*arguments, delta=3, chunk=8)
+    np.testing.assert_array_equal(found, expected)
+    assert not xe.check(turned, nd_range)(*arguments, delta=3, chunk=8)[1]
+
+
+@pytest.mark.parametrize(("chunk", "said"), [(None, ""), (16, ""), (8, " in chunks of 8")])
+def test_a_rotation_is_listed_and_costs_one_step(chunk, said):
+    x = np.full(64, -1, np.int32)
+    _, report = xe.profile(turned, xe.NDRange(64, 64), device="max1550")(x, np.zeros_like(x), chunk=chunk)
+    assert report.instructions["shuffle"] == 4
+    assert f"sub_group rotate{said} (" in str(xe.trace(turned, xe.NDRange(64, 64), device="max1550")(x, x, chunk=chunk))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"chunk": 3}, "a chunk of 3 lanes of a sub-group of 16; give a power of two of at most 16"),
+        ({"delta": 1.5}, "the index of a group algorithm in dimension 0 has dtype float32; an index is an integer"),
+    ],
+)
+def test_what_is_no_rotation_is_refused(given, said):
+    x = np.zeros(64, np.int32)
+    with pytest.raises(xe.KernelError, match=said + r".*\n  at .*rotate"):
+        xe.launch(turned, xe.NDRange(64, 64), device="max1550")(x, x, **given)
+
+
 @xe.kernel(sub_group_size=16)
 def chunked(wg, x, out, *, chunk: Any = 4):
     """Work-items below a bound that differs between sub-groups leave in chunks the sums of those beside them."""
@@ -220,7 +277,8 @@ def test_lanes_exchange_values(shape):
     chosen = np.random.default_rng(2).integers(-2, LANES + 3, items).astype(np.int32)
     uniform = (0, 1, 3, LANES - 1, LANES)
     cases = [*itertools.product(MOVES, uniform), ("shift_left", -1), ("shift_right", -2)]
-    own = ("shift_left", "shift_right", "permute_xor", "select")
+    cases += [("rotate", -1), ("rotate", 2**31 - 1), ("rotate", -(2**31))]
+    own = ("shift_left", "shift_right", "rotate", "permute_xor", "select")
 
     def everything(wg, value):
         argument = jnp.asarray(chosen)[wg.group_linear_id() * wg.size + wg.local_linear_id()]
@@ -265,7 +323,7 @@ def test_the_argument_of_an_exchange_has_any_integer_dtype(dtype):
 
     far = np.iinfo(dtype).max
     arguments = [np.full(11, 1), np.full(11, far, object), np.arange(11) // 2]
-    results = run_on_all(everything, x, (11,), 12)
+    results = run_on_all(everything, x, (11,), 15)
     cases = [(kind, a) for kind in MOVES if kind != "broadcast" for a in arguments]
     for (kind, argument), result in zip(cases, results, strict=True):
         expected = [moved(MOVES[kind], own, argument, LANES) for own in x.reshape(GROUPS, -1)]

@@ -207,11 +207,14 @@ SUB_GROUP_RESULTS = {
     ("broadcast", 2): [2] * 4 + [99] * 2,
     ("shift_left", 1): [1, 2, 3, 99, 5, 99],
     ("shift_right", 1): [99, 0, 1, 2, 99, 4],
+    ("rotate", 1): [1, 2, 3, 0, 5, 99],
+    ("rotate", -1): [3, 0, 1, 2, 99, 4],
     ("permute_xor", 1): [1, 0, 3, 2, 5, 4],
     ("permute_xor", 2): [2, 3, 0, 1, 99, 99],
     ("select", 0): [0] * 4 + [4] * 2,
 }
 CHUNK_RESULTS = {1: [0, 1, 2, 3, 4, 5], 2: [1, 1, 5, 5, 9, 9], 4: [6] * 4 + [9] * 2}
+ROTATED = {1: [0, 1, 2, 3, 4, 5], 2: [1, 0, 3, 2, 5, 4], 4: [3, 0, 1, 2, 99, 4]}
 CASES = [(False, case) for case in GROUP_RESULTS.items()] + [(True, case) for case in SUB_GROUP_RESULTS.items()]
 
 
@@ -232,6 +235,15 @@ def test_a_reduction_in_chunks_over_six_work_items_in_sub_groups_of_four(chunk, 
     def collect(item, y):
         lane = item.local_linear_id()
         item.store(y, lane, (yield item.over_sub_group("reduce", lane, "add", chunk=chunk)))
+
+    np.testing.assert_array_equal(run(collect, 6, 6, zeros(6))[0], expected)
+
+
+@pytest.mark.parametrize(("chunk", "expected"), ROTATED.items())
+def test_a_rotation_by_three_in_chunks_over_six_work_items_in_sub_groups_of_four(chunk, expected):
+    def collect(item, y):
+        lane = item.local_linear_id()
+        item.store(y, lane, (yield item.over_sub_group("rotate", lane, argument=3, chunk=chunk)))
 
     np.testing.assert_array_equal(run(collect, 6, 6, zeros(6))[0], expected)
 

@@ -22,6 +22,7 @@ NAMES = [
     ("wg.shuffle", "a work-group has no 'shuffle' (did you mean 'sub_group.select'?)"),
     ("wg.quux", "a work-group has no 'quux'; it has all, any, barrier, "),
     ("wg.sub_group.shuffle", "a sub-group has no 'shuffle' (did you mean 'select'?)"),
+    ("wg.sub_group.clustered_rotate", "a sub-group has no 'clustered_rotate' (did you mean 'rotate'?)"),
     ("wg.sub_group.shfl_down_sync", "a sub-group has no 'shfl_down_sync' (did you mean 'shift_left'?)"),
     ("wg.sub_group.reduce_sum", "a sub-group has no 'reduce_sum' (did you mean 'reduce'?)"),
     ("wg.sub_group.zip", "a sub-group has no 'zip'; it has all, any, "),

@@ -23,7 +23,6 @@ from xeemu.language.collectives import Collective
 from xeemu.language.geometry import Geometry
 from xeemu.language.program import Program
 
-_EXCHANGES = frozenset({"broadcast", "select", "shift_left", "shift_right", "permute_xor"})
 # Iterations of a loop that are carried out, and operations of a group.
 _MOST_ITERATIONS = 64
 _MOST_OPERATIONS = 20_000
@@ -93,7 +92,7 @@ def uses(program: Program, scalars: Sequence[Any]) -> list[AbsentValueUse]:
 
 def _may_be_absent(op: Op, geometry: Geometry) -> bool:
     """True if some lane that an operation may ask for does not exist."""
-    if op.name != ops.COLLECTIVE or op.attributes["collective"].kind not in _EXCHANGES:
+    if op.name != ops.COLLECTIVE or not op.attributes["collective"].exchanges:
         return False
     if op.attributes["collective"].masked:
         return True
@@ -215,28 +214,23 @@ class _Run:
             x = absent_values.of_parts(
                 x.array, x.known, np.where(out[(slice(None), *(None,) * (len(rows) - 1))], 0, x.origin)
             )
-        result = (
-            self._exchanged(op, x, arguments[0], mask, chosen.lanes, rows)
-            if arguments
-            else absent_values.combined(chosen, x)
-        )
+        result = self._exchanged(op, x, arguments[0], mask, rows) if arguments else absent_values.combined(chosen, x)
         one = chosen.level == collectives.GROUP and chosen.kind in ("reduce", "broadcast")
         return result.mapped(lambda part: part[0] if one else part.reshape(shape))
 
     def _exchanged(
-        self, op: Op, x: PartialValue, lane: PartialValue, mask: PartialValue, lanes: int, shape: tuple[int, ...]
+        self, op: Op, x: PartialValue, lane: PartialValue, mask: PartialValue, shape: tuple[int, ...]
     ) -> PartialValue:
         """What lanes get of each other, `shape`, which begins with the work-items."""
-        items, kind = shape[0], op.attributes["collective"].kind
+        chosen: Collective = op.attributes["collective"]
+        items, lanes = shape[0], chosen.lanes
         each = (slice(None), *(None,) * (len(shape) - 1))
         named = np.broadcast_to(np.zeros(1, np.int64) if lane.origin is None else lane.origin.reshape(-1), items)
         if lane.array is None or lane.known is None:
             return absent_values.of_parts(None, None, np.broadcast_to(named[each], shape))
         asked, known = (np.broadcast_to(part.reshape(-1), items) for part in (lane.array, lane.known))
-        # Far beyond every lane there is none either.
-        asked = np.clip(asked, max(-2 * items, np.iinfo(asked.dtype).min), 2 * items).astype(np.int64)
         own, first = np.arange(items) % lanes, np.arange(items) // lanes * lanes
-        wanted = {"shift_left": own + asked, "shift_right": own - asked, "permute_xor": own ^ asked}.get(kind, asked)
+        wanted = chosen.source_lane(own, chosen.narrowed(asked))
         there = np.minimum(lanes, items - first)
         absent = known & ((wanted < 0) | (wanted >= there))
         place = np.where(known & ~absent, first + wanted, 0)
@@ -248,7 +242,8 @@ class _Run:
         place = np.where(present, place, 0)
         origin = np.where(present[each], absent_values.origin_of(x, shape)[place], 0)
         if absent.any():
-            parts = (np.flatnonzero(absent), wanted[absent], there[absent], inactive[absent])
+            before, counts = self._of_group(chosen)
+            parts = (np.flatnonzero(absent), (first - before + wanted)[absent], counts[absent], inactive[absent])
             self._absent.append(Absent(op, *parts))
             origin = np.where(absent[each], len(self._absent), origin)
         moved = x.mapped(lambda part: np.broadcast_to(part, shape)[place])
@@ -256,6 +251,13 @@ class _Run:
         return absent_values.of_parts(
             moved.array, certain, absent_values.earliest(origin, np.broadcast_to(named[each], shape))
         )
+
+    def _of_group(self, chosen: Collective) -> tuple[np.ndarray, np.ndarray]:
+        """For each work-item the first one of its sub-group, or group, and how many these are."""
+        items = self.geometry.items
+        whole = items if chosen.level == collectives.GROUP else self.geometry.sub_group_size
+        before = np.arange(items) // whole * whole
+        return before, np.minimum(whole, items - before)
 
     # Control flow.
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -31,6 +32,16 @@ COMBINE = {
 _COMBINE_BOOL = {"add": "or", "mul": "and", "min": "and", "max": "or"}
 _SCAN = {"add": lax.cumsum, "mul": lax.cumprod, "min": lax.cummin, "max": lax.cummax}
 
+_SOURCE: Mapping[str, Callable[[Any, Any, int], Any]] = {
+    "broadcast": lambda lane, a, lanes: a,
+    "select": lambda lane, a, lanes: a,
+    "shift_left": lambda lane, a, lanes: lane + a,
+    "shift_right": lambda lane, a, lanes: lane - a,
+    "rotate": lambda lane, a, lanes: (lane + a) % lanes,
+    "permute_xor": lambda lane, a, lanes: lane ^ a,
+}
+"""By kind of an exchange the lane whose value a lane gets, of its own number, the argument and how many there are."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Collective:
@@ -39,13 +50,14 @@ class Collective:
     Attributes:
       level: `"group"` or `"sub_group"`.
       kind: `"broadcast"`, `"reduce"`, `"inclusive_scan"`, `"exclusive_scan"`, `"shift_left"`, `"shift_right"`,
-        `"permute_xor"`, `"select"` or `"ballot"`.
+        `"rotate"`, `"permute_xor"`, `"select"` or `"ballot"`.
       op: the operation of a reduction or scan, else None.
       local_range: the work-group's axes.
       sub_group_size: lanes of a full sub-group.
       masked: true if a mask of the work-items that take part follows the other operands. What one would get of a
         work-item that does not is the poison value, and it has no part in a reduction.
-      chunk: lanes of the chunks that a sub-group is cut into, each of which reduces for itself; None if it is not cut.
+      chunk: lanes of the chunks that a sub-group is cut into, each of which reduces or rotates for itself; None if it
+        is not cut.
     """
 
     level: str
@@ -69,6 +81,28 @@ class Collective:
     def is_scan(self) -> bool:
         """True if it combines each element with those before it."""
         return self.kind in ("inclusive_scan", "exclusive_scan")
+
+    @property
+    def exchanges(self) -> bool:
+        """True if it gives each lane the value of a lane that its argument tells."""
+        return self.kind in _SOURCE
+
+    def source_lane(self, lane: Any, argument: Any) -> Any:
+        """The lane whose value each lane gets, which need not exist.
+
+        Args:
+          lane: the numbers of the lanes.
+          argument: what `narrowed` gives of the lane, shift or mask.
+        """
+        return _SOURCE[self.kind](lane, argument, self.lanes)
+
+    def narrowed(self, argument: Any) -> Any:
+        """A lane, shift or mask of any integer dtype as int32; what is no lane of a group stays none."""
+        # Who rotates by more than all lanes gets a lane all the same, which the limits would alter.
+        argument = argument % self.lanes if self.kind == "rotate" else argument
+        info = jnp.iinfo(argument.dtype)
+        limit = min(_FAR, int(info.max))
+        return argument.clip(max(-limit, int(info.min)), limit).astype(np.int32)
 
     def result_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """A group's reduction or broadcast leaves the private axes only; everything else keeps `shape`."""
@@ -118,7 +152,7 @@ class Collective:
         if self.kind == "broadcast" and _is_lane_of_all(argument[0], self._items, self.lanes):
             return rows[:, int(argument[0])][:, None]
         if argument and self.alike(argument[0].ndim) and not self._items % self.lanes:
-            return _lane(rows, _narrowed(jnp.asarray(argument[0])))
+            return _lane(rows, self.narrowed(jnp.asarray(argument[0])))
         return self._rows_result(rows, [self._argument(a) for a in argument])
 
     @property
@@ -126,8 +160,8 @@ class Collective:
         return math.prod(self.local_range)
 
     def _argument(self, a: jax.Array | np.ndarray) -> jax.Array:
-        """`[rows, lanes]` int32, scalars as `[1, 1]`; what is no lane of a group stays none."""
-        lane = _narrowed(jnp.asarray(a))
+        """`[rows, lanes]` int32, scalars as `[1, 1]`."""
+        lane = self.narrowed(jnp.asarray(a))
         return _rows(lane.reshape(self._items), self.lanes, np.int32(0)) if a.ndim else lane.reshape(1, 1)
 
     def _rows_result(self, rows: jax.Array, argument: list[jax.Array]) -> jax.Array:
@@ -140,13 +174,7 @@ class Collective:
         if self.kind == "exclusive_scan":
             return _exclusive(self.op, _scan(self.op, rows))
         lane = np.arange(rows.shape[1], dtype=np.int32)[None]
-        source_lane = {
-            "broadcast": lambda a: a,
-            "select": lambda a: a,
-            "shift_left": lambda a: lane + a,
-            "shift_right": lambda a: lane - a,
-            "permute_xor": lambda a: lane ^ a,
-        }[self.kind](argument[0])
+        source_lane = self.source_lane(lane, argument[0])
         return _take(rows, jnp.broadcast_to(source_lane, (rows.shape[0], source_lane.shape[1])), self._items)
 
 
@@ -193,11 +221,6 @@ def _extremes(dtype: np.dtype) -> tuple[np.generic, np.generic]:
 def _is_lane_of_all(lane: jax.Array | np.ndarray, items: int, lanes: int) -> bool:
     """True if a known scalar is a lane that every sub-group has."""
     return isinstance(lane, np.ndarray) and not lane.ndim and 0 <= int(lane) < lanes - (-items % lanes)
-
-
-def _narrowed(a: jax.Array) -> jax.Array:
-    limit = min(_FAR, int(jnp.iinfo(a.dtype).max))
-    return jnp.clip(a, max(-limit, int(jnp.iinfo(a.dtype).min)), limit).astype(np.int32)
 
 
 def _rows(x: jax.Array, lanes: int, fill: Any) -> jax.Array:

@@ -39,7 +39,7 @@ _OF_LANES: Mapping[str, str] = {
     "select": "(x, lane)",
     "broadcast": "(x, lane)",
     "permute_xor": "(x, mask)",
-    **dict.fromkeys(("shift_left", "shift_right"), "(x, delta)"),
+    **dict.fromkeys(("shift_left", "shift_right", "rotate"), "(x, delta)"),
 }
 _FIRST = "what its first parameter has, such as wg.global_id(d)"
 _FENCE, _BARRIER = "tile = wg.fence(tile)", "tile = wg.barrier(tile)"

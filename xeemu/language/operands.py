@@ -206,7 +206,7 @@ def _constant(x: np.ndarray, what: str) -> jax.Array:
 
 
 def _python_int(x: int, what: str) -> jax.Array:
-    dtype = np.int32 if abs(x) < 2**31 else np.int64
+    dtype = np.int32 if -(2**31) <= x < 2**31 else np.int64
     if dtype == np.int64 and not jax.config.read("jax_enable_x64"):
         raise source.kernel_error(f"{what} is {x}, which does not fit 32 bits")
     return jnp.asarray(x, dtype)

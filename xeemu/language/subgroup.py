@@ -89,6 +89,14 @@ class SubGroup:
         """`x` of the lane `delta` below."""
         return self._collect("shift_right", None, x, self._group._lane(delta))
 
+    def rotate(self, x: Any, delta: Any, *, chunk: int | None = None) -> jax.Array:
+        """`x` of the lane `delta` above, the first following the last of `chunk` lanes in a row or of the sub-group.
+
+        Of a partial sub-group the last lane is that of a full one, which is absent.
+        """
+        within = None if chunk is None else checked_chunk(chunk, self.size)
+        return self._collect("rotate", None, x, self._group._lane(delta), chunk=within)
+
     def permute_xor(self, x: Any, mask: Any) -> jax.Array:
         """`x` of the lane whose number is this one's XOR `mask`."""
         return self._collect("permute_xor", None, x, self._group._lane(mask))

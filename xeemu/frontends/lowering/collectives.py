@@ -1,5 +1,6 @@
 """Collectives: the functions of work-groups and sub-groups by which work-items learn of each other's values."""
 
+import functools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -160,10 +161,14 @@ def _exchanged(n: Number, exchange: Callable[..., Any], which: Data, present: bo
 def _exchange(kind: str) -> Builtin:
     def builtin(walk: Walk, node: Call, used: bool) -> Value:
         x, which = _arguments(walk, node)
-        full = walk.wg.size % walk.wg.sub_group.size == 0 and walk.where is None
-        return _taken(walk, x, kind, which, lanes=walk.wg.sub_group.size if full else 1)
+        return _taken(walk, x, kind, which, lanes=walk.wg.sub_group.size if _all_there(walk) else 1)
 
     return builtin
+
+
+def _all_there(walk: Walk) -> bool:
+    """True if all lanes of all sub-groups exist and are active."""
+    return walk.wg.size % walk.wg.sub_group.size == 0 and walk.where is None
 
 
 def _broadcast_first(walk: Walk, node: Call, used: bool) -> Value:
@@ -192,8 +197,9 @@ def _rotate(walk: Walk, node: Call, used: bool) -> Value:
     """The value of the lane `delta` above, around the end of the sub-group or of a cluster."""
     x, delta, *cluster = _arguments(walk, node)
     count = _cluster(walk, node, cluster[0]) if cluster else walk.wg.sub_group.size
-    steps = values.converted(delta, types.INT)
-    return _taken(walk, x, "select", _around(walk, steps, count))
+    rotate = functools.partial(walk.wg.sub_group.rotate, chunk=count)
+    with walk.scope():
+        return each(x, lambda n: _exchanged(n, rotate, values.index(delta), _all_there(walk)))
 
 
 def _around(walk: Walk, steps: Number, count: int) -> Number:
