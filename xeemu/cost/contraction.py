@@ -2,22 +2,22 @@
 
 from collections.abc import Sequence
 
-from xeemu.cost import demanded_words, uses
+from xeemu.cost import demanded_words
+from xeemu.cost.uses import Uses
 from xeemu.ir.program import Op
 from xeemu.knowledge.analysis import Facts
 
 
-def taken_in(facts: Facts, carried_out: Sequence[Op]) -> tuple[set[int], set[int]]:
+def taken_in(facts: Facts, uses: Uses) -> tuple[set[int], set[int]]:
     """The `id`s of the products that multiply-adds take in, and of the sums that multiply for it, not only shift.
 
     A product is taken in where nothing but sums uses it. A sum takes in one: of two products one is carried out.
     """
-    used_by = uses.of_body(facts.body, carried_out)
-    products = {op.results[0]: op for op in carried_out if _is_product(op) and _is_of_sums(used_by[op.results[0]])}
-    for op in carried_out:
+    products = {op.results[0]: op for op in uses.ops if _is_product(op) and _is_of_sums(uses.of[op.results[0]])}
+    for op in uses.ops:
         if _is_sum(op) and all(value in products for value in op.operands):
             del products[op.operands[0]]
-    multiplying = (user for value, op in products.items() if not is_shift(op, facts) for user in used_by[value])
+    multiplying = (user for value, op in products.items() if not is_shift(op, facts) for user in uses.of[value])
     return {id(op) for op in products.values()}, {id(user) for user in multiplying}
 
 

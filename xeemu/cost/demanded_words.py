@@ -32,7 +32,7 @@ def needed(facts: Facts, unused: Set[Key] = frozenset()) -> dict[Any, int]:
         need(value, 2)
     for number in range(len(facts.body.ops) - 1, -1, -1):
         op = facts.body.ops[number]
-        result = max((found.get(v, 0) for v in op.results), default=0)
+        result = max([found.get(v, 0) for v in op.results], default=0)
         if (facts, number) not in unused and (result or _has_effects(op)):
             for value, words in _operand_words(op, facts, result):
                 need(value, words)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from xeemu.cost import chains, contraction, demanded_words, operations, register_reads, selections, ternary, unrolling
 from xeemu.cost.chains import Chain
+from xeemu.cost.uses import Uses
 from xeemu.devices.device import Device
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
@@ -133,14 +134,15 @@ class _Body:
     def of(
         cls, node: Node, carried_out: Sequence[Op], is_unrolled: bool, geometry: Geometry, device: Device
     ) -> "_Body":
-        fused, taking = contraction.taken_in(node.facts, carried_out)
+        uses = Uses(node.body, carried_out)
+        fused, taking = contraction.taken_in(node.facts, uses)
         twice = register_reads.read_twice(carried_out, fused, geometry.sub_group_size)
-        free = selections.free(node.body, carried_out)
+        free = selections.free(uses)
         if device.ternary_integers:
-            free = free | ternary.parts(node.body, carried_out, fused)
+            free = free | ternary.parts(uses, fused)
         if not is_unrolled:
             return cls(node, fused, taking, twice, free, frozenset())
-        return cls(node, fused, taking, twice, free | unrolling.counting(node), unrolling.folded(node, carried_out))
+        return cls(node, fused, taking, twice, free | unrolling.counting(node), unrolling.folded(node, uses))
 
     def is_part(self, op: Op) -> bool:
         """True of an operation that is no instruction of its own, but part of another's."""
@@ -194,7 +196,7 @@ class _Count:
         for number, op in enumerate(node.body.ops):
             if number in node.regions:
                 self._sections[node] = number
-            level = max((levels.get(a, 0) for a in op.used if not isinstance(a, Constant)), default=0)
+            level = max([levels.get(a, 0) for a in op.used], default=0)  # constants have none
             for inner in _inner(node, number) if op.regions else ():
                 self.node(inner, _inner_levels(inner, op, levels, depth))
             pinned = op.name in ops.LANGUAGE or control.of(op) is not None
@@ -209,7 +211,7 @@ class _Count:
                 self._equal[op.results[0]] = self._same(before)
             if op.name in ops.ACCESSES and (node.facts, number) not in self.without_address:
                 self._access(op, body, depth, levels)
-            words = max((needed.get(v, 0) for v in op.results), default=1)
+            words = max([needed.get(v, 0) for v in op.results], default=1)
             if op.name in (ops.LOCAL_ID, ops.GROUP_ID) and words:
                 self._ids.update(_ids(op, self.geometry))
             is_nothing = key in body.counted or not (words or pinned) or (pinned and not operations.is_counted(op))
@@ -273,7 +275,12 @@ class _Count:
         """Equal for operations that do the same with equal values."""
         if op.name in ops.LANGUAGE and ops.of(op).kind is not Kind.ID:
             return id(op)
-        return op.name, str(op.attributes), op.regions, tuple(chains.of_literal(self._same(value)) for value in op.used)
+        return (
+            op.name,
+            str(op.attributes),
+            op.regions,
+            tuple([chains.of_literal(self._same(value)) for value in op.used]),
+        )
 
     def _address(self, op: Op, node: Node, depth: int, levels: Mapping[Any, int]) -> float:
         """Instructions for the address of an access: none of a constant place, nor where it grows by a constant in an

@@ -287,15 +287,17 @@ def _depth(value: Value, depths: Mapping[Value, _Depth]) -> _Depth:
 
 def _computed(values: Iterable[Value], stretch: _Stretch, depths: Mapping[Value, _Depth]) -> _Depth:
     """What waits for some values."""
-    return _latest([_depth(value, depths) for value in values], stretch)
+    return _latest([depths[value] for value in values if value in depths], stretch)
 
 
 def _latest(found: Sequence[_Depth], stretch: _Stretch) -> _Depth:
     """What waits for all that some wait for: of the loads of a stretch, since those of one before have been waited
     for."""
+    if len(found) == 1 and found[0].before == stretch.before:
+        return found[0]
     return _Depth(
         before=stretch.before,
-        loads=max((each.loads for each in found if each.before == stretch.before), default=0),
-        carries=frozenset().union(*(each.carries for each in found)),
-        through_loads=frozenset().union(*(each.through_loads for each in found)),
+        loads=max([each.loads for each in found if each.before == stretch.before], default=0),
+        carries=frozenset().union(*[each.carries for each in found]),
+        through_loads=frozenset().union(*[each.through_loads for each in found]),
     )

@@ -183,7 +183,8 @@ class MemorySteps:
             elif op.name in ops.ACCESSES:
                 results = self._access(op, (facts, number), used, scope)
             else:
-                self._change(self._changed(op, (facts, number)), scope)
+                if (facts, number) in self._memories:
+                    self._change(self._changed(op, (facts, number)), scope)
                 results = self._computed(op, used, scope.depth)
             found |= zip(op.results, results, strict=True)
         return [self._of(value, found) for value in region.outputs]

@@ -5,7 +5,6 @@ Live values are those of the program, as if every operation made a new one. Thos
 
 import dataclasses
 import math
-from typing import Any
 
 from xeemu.cost import requests
 from xeemu.cost.census import Census
@@ -14,7 +13,7 @@ from xeemu.cost.traffic import Spill
 from xeemu.devices import grf
 from xeemu.devices.occupancy import Occupancy, most_registers, occupancy
 from xeemu.errors import Error, NDRangeError
-from xeemu.ir.program import Constant, Value
+from xeemu.ir.program import Value
 from xeemu.knowledge.access_tree import Node
 from xeemu.knowledge.analysis import Facts, fact
 from xeemu.language import source
@@ -151,19 +150,21 @@ def _stored(prepared: Prepared, counts: Counts, taken: Census, registers: Regist
 @fact
 def live_bytes(facts: Facts, geometry: Geometry) -> int:
     """The most bytes of a work-item that are alive at once; constants and what a work-group shares take none."""
-    last_use = {a: n for n, op in enumerate(facts.body.ops) for a in op.used if not isinstance(a, Constant)}
-    last_use |= {a: len(facts.body.ops) for a in facts.body.outputs if not isinstance(a, Constant)}
-    alive: dict[Any, int] = {v: _bytes(v, facts, geometry) for v in facts.body.all_inputs if v in last_use}
-    most = sum(alive.values())
+    last_use: dict[Value, int] = {a: n for n, op in enumerate(facts.body.ops) for a in op.used}
+    last_use |= dict.fromkeys(facts.body.outputs, len(facts.body.ops))
+    alive = {v: _bytes(v, facts, geometry) for v in facts.body.all_inputs if v in last_use}
+    most = now = sum(alive.values())
     for number, op in enumerate(facts.body.ops):
-        inner = max((live_bytes(part, geometry) for part in facts.within(number)), default=0)
-        given = sum(_bytes(a, facts, geometry) for a in {v for v in op.used if not isinstance(v, Constant)})
+        used = {value: alive[value] for value in op.used if value in alive}
+        inner = max((live_bytes(part, geometry) for part in facts.within(number)), default=0) if op.regions else 0
         # What goes into a loop or branch is alive outside and inside, but there once.
-        most = max(most, sum(alive.values()) + max(0, inner - given))
-        alive |= {v: _bytes(v, facts, geometry) for v in op.results}
+        most = max(most, now + max(0, inner - sum(used.values())))
         # The result of an operation may take the place of an operand that nothing else needs.
-        alive = {v: size for v, size in alive.items() if last_use.get(v, -1) > number}
-        most = max(most, sum(alive.values()))
+        now -= sum(alive.pop(value) for value in used if last_use[value] == number)
+        made = {v: _bytes(v, facts, geometry) for v in op.results if v in last_use}
+        alive |= made
+        now += sum(made.values())
+        most = max(most, now)
     return most
 
 

@@ -4,56 +4,43 @@ The lesser or the greater of two numbers, also of those that are no NaN, is one 
 turn a piece of divergent code is not, they keep because they do not execute it.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 
-from xeemu.cost import uses
 from xeemu.cost.uses import Uses
 from xeemu.ir import ops
-from xeemu.ir.program import Op, Region, Value
+from xeemu.ir.program import Op, Value
 
 _ORDERS = ("lt", "le", "gt", "ge")
 
 
-def free(body: Region, carried_out: Sequence[Op]) -> Set[int]:
-    """The `id`s of operations of a body that take no instruction.
-
-    Args:
-      body: the body.
-      carried_out: the operations of it that are carried out, in order.
-    """
-    used_by = uses.of_body(body, carried_out)
-    made = {result: op for op in carried_out for result in op.results}
+def free(uses: Uses) -> Set[int]:
+    """The `id`s of operations of a body that take no instruction."""
     found: set[int] = set()
     mask: Value | None = None
-    for op in carried_out:
+    for op in uses.ops:
         if op.name == ops.REGION:
             mask = next(iter(op.operands), None)
         elif op.name == "select_n" and op.operands[0] is mask:
             found.add(id(op))
         elif op.name == "select_n":
-            found |= _of_extreme(op, made, used_by)
+            found |= _of_extreme(op, uses)
     return found
 
 
-def _of_extreme(choice: Op, made: Mapping[Value, Op], used_by: Uses) -> Set[int]:
+def _of_extreme(choice: Op, uses: Uses) -> Set[int]:
     """The operations that tell which of two numbers a choice gives, where that is the lesser or the greater."""
     which, *given = choice.operands
-    told = _only_for(which, choice, made, used_by)
+    told = uses.only_for(which, choice)
     if told is None:
         return set()
     parts = [told]
     if told.name == "or":
-        parts = [part for value in told.operands if (part := _only_for(value, told, made, used_by)) is not None]
+        parts = [part for value in told.operands if (part := uses.only_for(value, told)) is not None]
     order = [part for part in parts if part.name in _ORDERS and _same(part.operands, given)]
     nans = [part for part in parts if part.name == "ne" and part.operands[0] is part.operands[1] and part not in order]
     if len(order) != 1 or len(order) + len(nans) < len(parts) or (told.name == "or" and len(parts) != 2):
         return set()
     return {id(part) for part in (told, *parts)}
-
-
-def _only_for(value: Value, user: Op, made: Mapping[Value, Op], used_by: Uses) -> Op | None:
-    """The operation that gives a value which nothing but one operation uses."""
-    return made.get(value) if all(each is user for each in used_by[value]) else None
 
 
 def _same(a: Sequence[Value], b: Sequence[Value]) -> bool:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xeemu.ir.program import Constant, Op, Value
+from xeemu.knowledge import intervals
 from xeemu.knowledge.value_numbering import Numbers
 
 _MOST_BITS = 64
@@ -244,6 +245,8 @@ def _keeps_last(op: Op) -> bool:
 
 
 def _added(a: Sum, b: Sum, sign: int) -> Sum:
+    if not b.terms:
+        return Sum(a.terms, a.constant + sign * b.constant)
     found = dict(a.terms)
     for number, factor in b.terms:
         found[number] = found.get(number, 0) + sign * factor
@@ -251,12 +254,17 @@ def _added(a: Sum, b: Sum, sign: int) -> Sum:
 
 
 def _times(a: Sum, factor: int) -> Sum:
-    return Sum(frozenset((number, each * factor) for number, each in a.terms), a.constant * factor)
+    terms = frozenset((number, each * factor) for number, each in a.terms) if factor else frozenset[tuple[int, int]]()
+    return Sum(terms, a.constant * factor)
 
 
 def _wrapped(found: Sum, result: Value) -> Sum:
     """A sum as the type of a value has it, in which numbers that go beyond its ends begin again at the other."""
-    dtype = np.dtype(result.dtype)
-    least, values = int(np.iinfo(dtype).min), 1 << 8 * dtype.itemsize
+    interval = intervals.of_dtype(result.dtype)
+    assert interval is not None  # of integers there is one
+    least, most = interval
+    if least <= found.constant <= most and all(least <= factor <= most for _, factor in found.terms):
+        return found
+    values = most - least + 1
     terms = ((number, (factor - least) % values + least) for number, factor in found.terms)
     return Sum(frozenset(term for term in terms if term[1]), (found.constant - least) % values + least)

@@ -4,13 +4,12 @@ Any logic of three numbers is one instruction (NVIDIA's LOP3, Intel's bfn), and 
 shifts that are joined to a rotation are one of the funnel shifter (SHF, rol).
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 
 import numpy as np
 
-from xeemu.cost import uses
 from xeemu.cost.uses import Uses
-from xeemu.ir.program import Constant, Op, Region, Value
+from xeemu.ir.program import Constant, Op, Value
 
 _OPERANDS = 3
 _LOGIC = ("and", "or", "xor", "not")
@@ -20,27 +19,24 @@ _SHIFTS = ("shift_left", "shift_right_logical")
 _WORD_BITS = 32
 
 
-def parts(body: Region, carried_out: Sequence[Op], fused: Set[int]) -> Set[int]:
+def parts(uses: Uses, fused: Set[int]) -> Set[int]:
     """The `id`s of operations that take no instruction of their own.
 
     Args:
-      body: the body.
-      carried_out: the operations of it that are carried out, in order.
+      uses: the operations of a body that are carried out.
       fused: products that are part of sums, which take no third number then.
     """
-    used_by = uses.of_body(body, carried_out)
-    made = {result: op for op in carried_out for result in op.results}
     found: set[int] = set()
     taken: dict[int, Sequence[Value]] = {}  # by operation what its instruction takes, of those that may be a part
-    for op in carried_out:
+    for op in uses.ops:
         if op.name not in (*_LOGIC, *_SUMS) or not _is_of_words(op):
             continue
-        if shifts := _rotation(op, made, used_by):
+        if shifts := _rotation(op, uses):
             found |= shifts
-        elif op.name in _LOGIC or (op.name in _SUMS and not any(id(made.get(v)) in fused for v in op.operands)):
+        elif op.name in _LOGIC or (op.name in _SUMS and not any(id(uses.made.get(v)) in fused for v in op.operands)):
             taken[id(op)] = _numbers(op, op.operands)
             for value in dict.fromkeys(op.operands):
-                inner = _only_for(value, op, made, used_by)
+                inner = uses.only_for(value, op)
                 if inner is not None and id(inner) in taken and _is_alike(op, inner, value):
                     rest = [each for each in taken[id(op)] if each is not value]
                     merged = _numbers(op, [*rest, *taken[id(inner)]])
@@ -72,11 +68,11 @@ def _is_ones(value: Constant) -> bool:
     return bool((~np.asarray(value.array) == 0).all())
 
 
-def _rotation(op: Op, made: Mapping[Value, Op], used_by: Uses) -> Set[int]:
+def _rotation(op: Op, uses: Uses) -> Set[int]:
     """The shifts that an operation joins to a rotation by a constant; none of another operation."""
     if op.name not in _JOINING:
         return set()
-    inner = (_only_for(value, op, made, used_by) for value in op.operands)
+    inner = (uses.only_for(value, op) for value in op.operands)
     shifts = {shift.name: shift for shift in inner if shift is not None and shift.name in _SHIFTS}
     if len(shifts) < len(_SHIFTS):
         return set()
@@ -86,8 +82,3 @@ def _rotation(op: Op, made: Mapping[Value, Op], used_by: Uses) -> Set[int]:
     word = 8 * op.results[0].dtype.itemsize == _WORD_BITS
     whole = word and bool((np.asarray(left.array) + np.asarray(right.array) == _WORD_BITS).all())
     return {id(shift) for shift in shifts.values()} if whole else set()
-
-
-def _only_for(value: Value, user: Op, made: Mapping[Value, Op], used_by: Uses) -> Op | None:
-    """The operation that gives a value which nothing but one operation uses."""
-    return made.get(value) if all(each is user for each in used_by[value]) else None

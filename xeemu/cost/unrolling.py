@@ -8,11 +8,11 @@ those alone whose number of iterations stands in the source, and these as a whol
 loads.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Set
 
 import numpy as np
 
-from xeemu.cost import uses
+from xeemu.cost.uses import Uses
 from xeemu.devices.device import Device
 from xeemu.ir import control, ops
 from xeemu.ir.program import Constant, Op, Region, Value
@@ -92,20 +92,20 @@ def counting(loop: Node) -> Set[int]:
     return {id(op) for op in (*told, *stepped) if op is not None and (op.name in _STEPS or _compares(op, regular))}
 
 
-def folded(loop: Node, carried_out: Sequence[Op]) -> Set[int]:
+def folded(loop: Node, uses: Uses) -> Set[int]:
     """The `id`s of operations that step numbers of an unrolled loop, or scale them, by constants.
 
     Where nothing else uses what they give, compilers make one step of those of several iterations.
 
     Args:
       loop: its body.
-      carried_out: the operations of it that are.
+      uses: the operations of it that are carried out.
     """
-    used_by, found = uses.of_body(loop.body, carried_out), set[int]()
+    found = set[int]()
     for value, out in zip(loop.body.inputs, loop.body.outputs, strict=False):
         steps = _steps(value, out, loop.body) if np.dtype(value.dtype).kind in "iu" else []
         inside = {None, *steps}
-        if all(user in inside for each in (value, *(op.results[0] for op in steps)) for user in used_by[each]):
+        if all(user in inside for each in (value, *(op.results[0] for op in steps)) for user in uses.of[each]):
             found |= {id(op) for op in steps}
     return found
 

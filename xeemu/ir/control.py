@@ -5,7 +5,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from xeemu.ir import ops
+from xeemu.ir import ops, table
 from xeemu.ir.program import Op, Region, Value
 from xeemu.ir.table import Kind
 
@@ -56,7 +56,8 @@ def of(op: Op) -> Structure | None:
     Raises:
       KernelError: it is an operation of which nothing is known.
     """
-    if ops.of(op).kind is not Kind.CONTROL:
+    traits = table.OPS.get(op.name) or ops.named(op.name)  # all that goes through a program asks for each operation
+    if traits.kind is not Kind.CONTROL:
         return None
     a = op.attributes
     if op.name == "scan":

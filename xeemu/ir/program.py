@@ -83,9 +83,13 @@ class Op:
     has_effects: bool = False
     given: bool = False
 
-    @functools.cached_property
+    @property
     def captures(self) -> tuple[Value, ...]:
         """The values from around it that its regions use, each once."""
+        return self._captures if self.regions else ()
+
+    @functools.cached_property
+    def _captures(self) -> tuple[Value, ...]:
         return tuple(dict.fromkeys(value for region in self.regions for value in region.captures))
 
     @property

@@ -42,9 +42,12 @@ class _Check:
     def body(self, facts: Facts, inputs: Sequence[bool]) -> list[bool]:
         genuine: dict[Value, bool] = dict(zip(facts.body.all_inputs, inputs, strict=True))
         for number, op in enumerate(facts.body.ops):
-            given = [self._genuine(genuine, a) for a in op.used]
-            results = self._op(facts, number, op, given)
-            genuine |= dict(zip(op.results, results, strict=True))
+            is_wide = any(v.dtype.itemsize == _WIDE for v in op.results)
+            if is_wide or op.name in ops.LANGUAGE or control.of(op) is not None:
+                given = [self._genuine(genuine, a) for a in op.used]
+                genuine |= dict(zip(op.results, self._op(facts, number, op, given), strict=True))
+            else:
+                genuine |= dict.fromkeys(op.results, False)
         return [self._genuine(genuine, a) for a in facts.body.outputs]
 
     def _genuine(self, genuine: dict[Value, bool], value: Value) -> bool:

@@ -124,11 +124,11 @@ def apply(
         params,
         tuple(shape),
         np.dtype(dtype),
-        frozenset().union(*(o.axes for o in operands)),
+        frozenset().union(*[o.axes for o in operands]),
         all(o.known for o in operands),
         interval,
         exact,
-        1 + max(o.depth for o in operands),
+        1 + max([o.depth for o in operands]),
     )
     if all(o.constant for o in operands):
         return constant(Grid({}).of(result))

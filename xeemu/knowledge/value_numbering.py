@@ -33,6 +33,8 @@ class Numbers:
 
 def _attributes(op: Op) -> Hashable:
     """The static part of an operation, which only equals itself where that cannot be told."""
+    if not op.attributes:
+        return ()
     key = tuple(sorted(op.attributes.items(), key=lambda item: item[0]))
     try:
         hash(key)

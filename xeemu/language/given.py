@@ -20,4 +20,4 @@ def scope(given: bool) -> contextlib.AbstractContextManager[Any]:
 
 def is_given(names: Any) -> bool:
     """True of an operation in JAX's named scopes if one says so."""
-    return any(getattr(scope, "name", None) == _SCOPE for scope in names.stack)
+    return bool(names.stack) and any(getattr(scope, "name", None) == _SCOPE for scope in names.stack)

@@ -126,7 +126,7 @@ class _Importer:
 
 
 def _is_control(name: str) -> bool:
-    return name in table.OPS and ops.named(name).kind is Kind.CONTROL
+    return name in table.OPS and table.OPS[name].kind is Kind.CONTROL
 
 
 def _counts(params: dict[str, Any]) -> tuple[int, int]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from xeemu.ir import control, ops
-from xeemu.ir.program import Constant, Op, Region
+from xeemu.ir.program import Op, Region
 
 
 def of_body(body: Region) -> list[Any]:
@@ -14,9 +14,10 @@ def of_body(body: Region) -> list[Any]:
 
 def _results(body: Region, known: dict[Any, Any]) -> list[Any]:
     for op in body.ops:
-        operands = [None if isinstance(a, Constant) else known.get(a) for a in op.used]
-        known |= dict(zip(op.results, of_op(op, operands), strict=True))
-    return [None if isinstance(a, Constant) else known.get(a) for a in body.outputs]
+        if op.regions or ops.of(op).updates:  # others give no memory
+            operands = [known.get(a) for a in op.used]
+            known |= dict(zip(op.results, of_op(op, operands), strict=True))
+    return [known.get(a) for a in body.outputs]
 
 
 def of_op(op: Op, operands: Sequence[Any]) -> list[Any]:
