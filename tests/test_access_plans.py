@@ -154,7 +154,7 @@ def test_counts_in_few_bins():
     given = reference(bins, shape=(8,), space="private")
     single = dataclasses.replace(CHUNK, single=True)
     plan = access_plans.of_atomic(given, single, "sub", 3, True)
-    assert plan.own
-    assert (plan.few.first, plan.few.size, plan.few.number) == (2, 4, -3)
-    assert access_plans.of_atomic(given, CHUNK, "sub", 3, True).few is None
-    assert access_plans.of_atomic(given, single, "sub", None, True).few is None
+    assert plan.private_element
+    assert (plan.few_elements.first, plan.few_elements.size, plan.few_elements.number) == (2, 4, -3)
+    assert access_plans.of_atomic(given, CHUNK, "sub", 3, True).few_elements is None
+    assert access_plans.of_atomic(given, single, "sub", None, True).few_elements is None

@@ -95,9 +95,11 @@ def test_an_iteration_is_planned_for_the_block_that_it_is_of():
         assert any(isinstance(kind, LoadOfBlock) for kind in kinds) == bool(block.loads)
         assert any(isinstance(kind, Deferred) for kind in kinds)
     # Where windows lie is found by what their indices need, and by nothing else.
-    assert loop.places is not None
+    assert loop.address_plan is not None
     assert not any(
-        op.name in ops.UPDATES for n, op in enumerate(loop.places.facts.body.ops) if n in loop.places.operations
+        op.name in ops.UPDATES
+        for n, op in enumerate(loop.address_plan.facts.body.ops)
+        if n in loop.address_plan.operations
     )
 
 
@@ -160,7 +162,7 @@ def test_a_slice_of_what_a_mask_leaves_in_is_planned():
     arguments = example.inputs(size)
     plan = planned(prepared(example.kernel, example.nd_range(size), arguments, example.static), arguments)
     slices = [p for n, p in plan.operations.items() if plan.facts.body.ops[n].name == "slice"]
-    assert Movement(takes_chosen=True) in slices
+    assert Movement(uses_chosen_only=True) in slices
 
 
 @xe.kernel(sub_group_size=8)

@@ -345,8 +345,8 @@ def test_what_many_others_are_moved_sums_of_does_not_fuse():
 
         ready = prepared(normalised(prefix_sums), xe.NDRange(MANY, 64), (x, x))
         assert straight_programs.is_straight(ready.analysed.task.facts)
-        assert straight_programs.kept_bytes(ready.analysed.task.facts) == kept * 64 * 4
-        assert (executables._whole(ready) is None) == bool(kept)
+        assert straight_programs.materialised_bytes(ready.analysed.task.facts) == kept * 64 * 4
+        assert (executables._single_chunk(ready) is None) == bool(kept)
 
 
 def test_a_tree_of_sums_keeps_those_of_a_level_and_no_more_memory():
@@ -361,7 +361,7 @@ def test_a_tree_of_sums_keeps_those_of_a_level_and_no_more_memory():
 
     shapes = [jax.ShapeDtypeStruct((MANY,), np.int32), jax.ShapeDtypeStruct((MANY // 256,), np.int32)]
     ready = prepared(tree, xe.NDRange(MANY, 256), shapes)
-    kept = straight_programs.kept_bytes(ready.analysed.task.facts)
+    kept = straight_programs.materialised_bytes(ready.analysed.task.facts)
     assert kept == 16 * 4
     taken_bytes, chunk = compiled_bytes(tree, xe.NDRange(MANY, 256), shapes, {}, None)
     assert chunk == MANY // 256

@@ -59,14 +59,14 @@ def test_what_only_groups_at_the_ends_do_does_not_count():
 
 
 def test_options_that_jax_does_not_know_are_left_out(monkeypatch):
-    little, single = compiling.effort(little=True), compiling.takes_single()
+    little, single = compiling.effort(little=True), compiling.supports_single_thread()
     monkeypatch.setattr(compiling, "LITTLE", {"xla_no_such_option": 1, **compiling.LITTLE, "xla_nor_such": 0})
-    compiling._known.cache_clear()
+    compiling._option_names.cache_clear()
     try:
-        assert (compiling.effort(little=True), compiling.takes_single()) == (little, single)
+        assert (compiling.effort(little=True), compiling.supports_single_thread()) == (little, single)
     finally:
         monkeypatch.undo()
-        compiling._known.cache_clear()
+        compiling._option_names.cache_clear()
 
 
 @pytest.mark.thorough

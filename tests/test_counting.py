@@ -578,7 +578,7 @@ def test_what_is_known_of_an_odd_kernel_is_what_a_run_counts(kernel):
     arguments = kernel, ODD[kernel], (WORDS, np.zeros(384, np.int32)), {}
     known, blank = (_counts(*arguments, blank=blank)[1:] for blank in (False, True))
     assert_alike(known, blank)
-    left = {known[0].place(key).memory.name for key in known[0].left}
+    left = {known[0].access_site(key).memory.name for key in known[0].left}
     assert left == {"unknown_loop": {"data", "tile", "own"}, "choosing": {"out"}}.get(kernel.name, set())
 
 

@@ -202,8 +202,8 @@ def test_all_groups_but_the_last_are_within_bounds():
     ready = launches.prepared(scaled, xe.NDRange(2**20 + 64, 64), (data, data), {}, "max1550")
     cut = ready.cut
     assert cut.inner is not None
-    assert cut.full * cut.chunk + cut.rest == 2**14 + 1
-    assert cut.rest == 1
+    assert cut.full * cut.chunk + cut.remainder == 2**14 + 1
+    assert cut.remainder == 1
     whole = xe.NDRange(2**20, 64)
     assert launches.prepared(scaled, whole, (data[: 2**20], data[: 2**20]), {}, "max1550").cut.inner is None
 

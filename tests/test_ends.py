@@ -117,8 +117,8 @@ def test_nothing_is_left_to_decide_between_the_ends():
     data = np.zeros(2**20, np.int32)
     ready = launches.prepared(neighbours, xe.NDRange(2**20, 64), (data, data))
     cut = ready.cut
-    assert cut.first == cut.rest > 0
-    assert cut.full * cut.chunk + 2 * cut.rest == 2**14
+    assert cut.first == cut.remainder > 0
+    assert cut.full * cut.chunk + 2 * cut.remainder == 2**14
     assert left(ready.analysed.task) > 0
     assert left(ready.cut.inner.task) == 0
 
@@ -127,7 +127,7 @@ def test_over_a_mesh_the_ends_are_a_chunk_each():
     data, mesh = np.arange(2**17, dtype=np.int32), jax.make_mesh((1,), ("groups",))
     options, described = Options(1 << 16, False, False, "cpu", mesh), (ArgumentType.of(data),) * 2
     cut = prepare(neighbours, xe.NDRange(2**17, 64), xe.device("h200"), described, (), options).cut
-    assert cut.first == cut.rest == cut.chunk > 0
+    assert cut.first == cut.remainder == cut.chunk > 0
     assert cut.chunks * cut.chunk == 2**11
     (one,), (expected,) = (
         jax.tree.leaves(xe.launch(neighbours, xe.NDRange(2**17, 64), mesh=m, memory_bytes=1 << 16)(data, data))

@@ -199,7 +199,7 @@ def test_a_table_takes_no_room_and_is_filled_once():
     size = (256, 4096, 256)
     arguments = example.inputs(size)
     ready = prepared(example.kernel, example.nd_range(size), arguments)
-    whole = executables._whole(ready)
+    whole = executables._single_chunk(ready)
     assert whole is not None
     text = jax.jit(whole.emit).lower(*arguments).as_text()
     assert "4096x256xi32" in text

@@ -142,7 +142,7 @@ def stored(wg, memory, value, item, mask):
 def test_of_what_is_stored_with_the_same_mask_nothing_else_is_computed():
     (found,) = layouts(masked(stored), "sqrt")
     assert isinstance(found, Masked)
-    assert (found.elements.count, found.whole) == (ITEMS // 2, False)
+    assert (found.elements.count, found.needs_all) == (ITEMS // 2, False)
     check(masked(stored), lambda x: np.where(np.arange(ITEMS) < ITEMS // 2, np.sqrt(x), x))
 
 
@@ -150,7 +150,7 @@ def test_what_is_also_needed_whole_is_held_whole_too():
     both = masked(lambda wg, memory, value, item, mask: stored(wg, memory, value, item, mask) + wg.reduce(value, "max"))
     (found,) = layouts(both, "sqrt")
     assert isinstance(found, Masked)
-    assert found.whole
+    assert found.needs_all
 
 
 def test_what_nobody_takes_for_itself_is_by_item():
@@ -160,7 +160,7 @@ def test_what_nobody_takes_for_itself_is_by_item():
 def test_who_sees_every_access_may_ask_for_any_element():
     body, found = assigned(launched(masked(stored))[0], watched=True)
     (root,) = (found.of(op.results[0]) for op in body.ops if op.name == "sqrt")
-    assert root.whole
+    assert root.needs_all
 
 
 def test_no_array_of_all_elements_is_emitted_where_some_are_stored():
@@ -208,7 +208,7 @@ def test_some_of_the_elements_are_stored_where_they_share_addresses():
 
     (found,) = layouts(masked(stored_once), "sqrt")
     assert isinstance(found, Masked)
-    assert not found.whole
+    assert not found.needs_all
     check(masked(stored_once), lambda x: np.where(np.isin(np.arange(ITEMS), places), 2, x))
 
 

@@ -17,7 +17,7 @@ from xeemu.emission import interpreter
 from xeemu.ir import control
 from xeemu.planning import loop_plans, while_plans
 from xeemu.planning.chunk import Chunk
-from xeemu.planning.independent_loops import Placed
+from xeemu.planning.independent_loops import IndependentUpdate
 from xeemu.planning.loop_accesses import CountedLoop
 from xeemu.planning.loop_plans import Batched, OneByOne, StripMined
 from xeemu.planning.reduction_loops import Reduced
@@ -170,7 +170,7 @@ def test_updates_of_elements_of_their_own_are_one():
     plan = planned(lambda k, m, x, lid, start: m.atomic[k * ITEMS + lid].add(x[lid]), size=TURNS * ITEMS)
     assert isinstance(plan, Batched)
     ((carry, update),) = plan.updated.items()
-    assert isinstance(update, Placed)
+    assert isinstance(update, IndependentUpdate)
     assert plan.growth.keys().isdisjoint({carry})
     assert all(block.updates.keys() == {update.number} for block in plan.versions.inside.blocks.values())
 

@@ -82,9 +82,9 @@ def test_divisions(function, multiplies, binding):
 def test_operations_on_floats_that_xla_might_carry_out_in_another_way():
     assert plans(lambda wg, x, n: x * np.float32(1e30), "mul", np.float32)[-1] == Elementwise(Exact())
     assert plans(lambda wg, x, n: x + np.float32(1e30), "add", np.float32)[-1] == Elementwise(Exact())
-    assert plans(lambda wg, x, n: np.float32(0) + x, "add", np.float32)[-1] == Elementwise(Exact(0, asked=1))
-    assert plans(lambda wg, x, n: np.float32(1) / x, "div", np.float32)[-1] == Elementwise(Exact(1, asked=1))
-    assert plans(lambda wg, x, n: x / n.astype(x.dtype), "div", np.float32)[-1] == Elementwise(Exact(1, asked=0))
+    assert plans(lambda wg, x, n: np.float32(0) + x, "add", np.float32)[-1] == Elementwise(Exact(0, selector=1))
+    assert plans(lambda wg, x, n: np.float32(1) / x, "div", np.float32)[-1] == Elementwise(Exact(1, selector=1))
+    assert plans(lambda wg, x, n: x / n.astype(x.dtype), "div", np.float32)[-1] == Elementwise(Exact(1, selector=0))
     assert plans(lambda wg, x, n: x * x, "mul", np.float32)[-1] == Elementwise(AsItIs())
 
 

@@ -69,7 +69,7 @@ def test_xla_finds_a_round_once_and_then_copies_it(found):
     launch = xe.launch(kernel, xe.NDRange(ITEMS * 1024, ITEMS))
     arrays = np.zeros(100, np.int32), np.zeros(ITEMS * 1024, np.int32)
     text = launch.lower(*map(jnp.asarray, arrays)).compile().as_text()
-    assert re.findall(r"= s32\[(\d+)\S* gather\(", text) == [str(found[0].found)]
+    assert re.findall(r"= s32\[(\d+)\S* gather\(", text) == [str(found[0].gathered)]
     assert "while(" not in text
 
 

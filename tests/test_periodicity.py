@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from xeemu.ir.program import Op, Value
 from xeemu.knowledge import budget, expressions, intervals, periodicity
 from xeemu.knowledge.budget import Budget
-from xeemu.knowledge.expressions import Axis, Grid, TooLarge
+from xeemu.knowledge.expressions import Grid, LoopAxis, TooLarge
 from xeemu.knowledge.growth import Growth
 from xeemu.knowledge.periodicity import Progressions, Split
 
 I32 = np.dtype(np.int32)
 LANES = 4
-ROW, COLUMN = Axis("row", 7), Axis("column", 12)
+ROW, COLUMN = LoopAxis("row", 7), LoopAxis("column", 12)
 
 
 def of(axis):
@@ -98,7 +98,7 @@ def test_what_depends_on_data_does_not_step():
 
 
 def test_a_comparison_cuts_off_what_is_settled():
-    long = Axis("group", 10**6)
+    long = LoopAxis("group", 10**6)
     lane = constant(np.arange(256))
     i = expressions.add(expressions.scale(expressions.of_axis(long), 256), lane)
     inside = expressions.compare("lt", i, expressions.constant(256 * 1000 + 17, np.int64))
@@ -115,7 +115,7 @@ def test_a_small_box_is_not_split():
 
 
 def test_a_diagonal_is_divided_until_its_parts_are_small():
-    rows, columns = Axis("row", 4096), Axis("column", 4096)
+    rows, columns = LoopAxis("row", 4096), LoopAxis("column", 4096)
     below = expressions.compare("lt", expressions.of_axis(columns), expressions.of_axis(rows))
     counted = periodicity.divided([{rows: range(4096), columns: range(4096)}], lambda p: _true(p, below))
     assert sum(counted) == 4096 * 4095 // 2
@@ -152,7 +152,7 @@ def spent_one_by_one(units):
 
 
 def test_a_division_that_takes_too_much_effort_is_given_up_always_at_the_same_place():
-    long, wide = Axis("long", 10**5), Axis("wide", 10**5)
+    long, wide = LoopAxis("long", 10**5), LoopAxis("wide", 10**5)
     condition = expressions.compare("lt", of(long), of(wide))
 
     def looked_at(units):

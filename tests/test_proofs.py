@@ -140,7 +140,7 @@ def test_a_loop_of_tiles_is_proved_however_long(tiles):
     launch = (tiled, xe.NDRange(1024, 64), x, x)
     assert not proved(*launch, tiles=tiles).races
     (pair,) = proved(*launch, tiles=tiles, second=False).races
-    assert sorted(spot.place.op for spot in pair) == ["load", "store"]
+    assert sorted(spot.access_site.op for spot in pair) == ["load", "store"]
 
 
 @xe.kernel
@@ -171,7 +171,7 @@ def gathered(wg, x, index, out):
 def test_what_data_decides_is_left_to_be_watched():
     left = proved(gathered, xe.NDRange(64, 16), np.zeros(64), np.zeros(64, np.int32), np.zeros(64))
     assert not left.races
-    assert [(left.place(key).op, left.place(key).memory.name) for key in left.bounds] == [("load", "x")]
+    assert [(left.access_site(key).op, left.access_site(key).memory.name) for key in left.bounds] == [("load", "x")]
     assert [place.memory.name for place in left.watched] == ["x"]
 
 

@@ -21,7 +21,7 @@ def places(kernel, nd_range, *shapes):
     program = launches.prepared(kernel, nd_range, arrays).program
     facts = symbolic_execution.of_program(program, launches.prepared(kernel, nd_range, arrays).facts)
     memory = program.arguments[-1]
-    return row_ownership.places_of_row(
+    return row_ownership.rows_per_group_row(
         memory, [o for o in facts.root.operations() if o.access_site.memory is memory], facts
     )
 

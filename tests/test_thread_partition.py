@@ -235,7 +235,7 @@ def test_an_error_in_a_thread_is_one_of_the_launch(error, counts, monkeypatch):
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr(ResultParts, "places", fail)
+        patch.setattr(ResultParts, "slices", fail)
         with pytest.raises(error):
             launch(x, 3)
     assert len(taken) <= counts[-1] < shared(in_place, nd_range, x, 3).pieces
@@ -301,7 +301,7 @@ def test_every_group_is_in_one_piece_and_every_element_in_one_part():
         assert len(parts.starts) == len(found.bounds) == found.pieces + 1
         assert not found.pieces % found.count
         for piece in range(found.pieces):
-            there, here = parts.places(piece)
+            there, here = parts.slices(piece)
             assert there.stop - there.start == here.stop - here.start <= parts.size
             assert parts.origins[piece] + here.start == there.start
             assert 0 <= parts.origins[piece] <= size - parts.size

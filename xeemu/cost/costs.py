@@ -64,7 +64,7 @@ def _totals(figures: Sequence[Array], most: Sequence[int], source: jax.Array, ro
     for word in _words({key: bound.bit_length() for key, bound in bounds.items()}, _SHORT):
         packed = _packed({key: jnp.broadcast_to(each[key], shape).astype(np.int32) for key in word}, word)
         # XLA's loops go through the last axis, which would be short.
-        by_request |= _unpacked(fusion_barriers.settled(packed.reshape(-1), source), word)
+        by_request |= _unpacked(fusion_barriers.materialised(packed.reshape(-1), source), word)
     totals: dict[int, jax.Array] = {}
     for word in _words({key: (math.prod(shape) * bound).bit_length() for key, bound in bounds.items()}, _LONG):
         packed = _packed({key: by_request[key].astype(np.int64) for key in word}, word)

@@ -19,7 +19,7 @@ from xeemu.devices.device import Device
 from xeemu.knowledge import budget, expressions, periodicity, presence, symbolic_addresses
 from xeemu.knowledge.access_tree import AccessTree, Key, MemoryOperation, Node
 from xeemu.knowledge.budget import Budget
-from xeemu.knowledge.expressions import Axis, Expression, Grid, TooLarge
+from xeemu.knowledge.expressions import Expression, Grid, LoopAxis, TooLarge
 from xeemu.knowledge.periodicity import Box, Progressions
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
@@ -273,7 +273,7 @@ class Counter:
         return int(times[active.any(1)].sum())
 
 
-def _periods(inside: Progressions, index: Expression, modulus: int, mask: Expression) -> dict[Axis, int]:
+def _periods(inside: Progressions, index: Expression, modulus: int, mask: Expression) -> dict[LoopAxis, int]:
     """After how many indices of each axis an index repeats up to multiples of `modulus`, and a mask."""
     steps = inside.of(index)
     repeated = {axis: step.repeats(modulus) or len(inside.box[axis]) for axis, step in steps.items()}
@@ -281,7 +281,7 @@ def _periods(inside: Progressions, index: Expression, modulus: int, mask: Expres
 
 
 def _representatives(
-    inside: Progressions, periods: Mapping[Axis, int], operation: MemoryOperation, lanes: int
+    inside: Progressions, periods: Mapping[LoopAxis, int], operation: MemoryOperation, lanes: int
 ) -> tuple[np.ndarray, np.ndarray, Grid]:
     """Points of a box that stand for all of its executions where an access of so many lanes repeats with some periods.
 

@@ -103,9 +103,9 @@ class Counting(Observer):
 
     def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: EmittedChunk) -> None:
         loop = self.limits.numbers[facts, number]
-        self._put("exceeded", loop, self._counted["exceeded"][loop] | (exceeded & self.goes_on()))
+        self._put("exceeded", loop, self._counted["exceeded"][loop] | (exceeded & self.may_continue()))
 
-    def goes_on(self) -> jax.Array:
+    def may_continue(self) -> jax.Array:
         return ~jnp.stack(self._counted["exceeded"]).any()
 
     def on_access(self, event: AccessEvent, chunk: EmittedChunk) -> None:

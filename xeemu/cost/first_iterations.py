@@ -4,7 +4,7 @@ from collections.abc import Sequence, Set
 
 from xeemu.knowledge.access_tree import MemoryOperation, Node
 from xeemu.knowledge.analysis import Facts
-from xeemu.knowledge.expressions import Axis
+from xeemu.knowledge.expressions import LoopAxis
 from xeemu.knowledge.periodicity import Box
 
 
@@ -42,14 +42,14 @@ def _always_begins(node: Node) -> bool:
     return first == list(around.boxes)
 
 
-def counters(node: Node) -> Set[Axis]:
+def counters(node: Node) -> Set[LoopAxis]:
     """The axis of the iterations of a loop's body; none of other nodes, nor where each iteration has a node."""
     if node.kind not in ("iteration", "test") or node.parent is None:
         return set()
     return {axis for box in node.boxes for axis in box} - {axis for box in node.parent.boxes for axis in box}
 
 
-def _first(boxes: Sequence[Box], axes: Set[Axis]) -> list[Box]:
+def _first(boxes: Sequence[Box], axes: Set[LoopAxis]) -> list[Box]:
     """The executions among some in which some axes are 0."""
     begun = [box for box in boxes if all(0 in box[axis] for axis in axes)]
     return [{axis: range(1) if axis in axes else among for axis, among in box.items()} for box in begun]

@@ -14,7 +14,7 @@ import numpy as np
 from xeemu.cost.census import Census
 from xeemu.knowledge import periodicity, symbolic_addresses
 from xeemu.knowledge.access_tree import AccessTree, MemoryOperation, Node
-from xeemu.knowledge.expressions import Axis, Expression, TooLarge
+from xeemu.knowledge.expressions import Expression, LoopAxis, TooLarge
 from xeemu.knowledge.periodicity import Box, Progressions, Split
 
 _MOST_ELEMENTS = 1 << 22
@@ -154,7 +154,7 @@ def _at_once(
     return found
 
 
-def _in_the_middle(operation: MemoryOperation, groups: Sequence[Axis]) -> MemoryOperation:
+def _in_the_middle(operation: MemoryOperation, groups: Sequence[LoopAxis]) -> MemoryOperation:
     """One execution of an operation by each work-group, in the middle of its loops."""
     parts = [
         {axis: each if axis in groups else each[len(each) // 2 :][:1] for axis, each in box.items()}
@@ -163,13 +163,13 @@ def _in_the_middle(operation: MemoryOperation, groups: Sequence[Axis]) -> Memory
     return operation.within(parts)
 
 
-def _of_groups(operation: MemoryOperation, chosen: Mapping[Axis, tuple[int, int]]) -> MemoryOperation:
+def _of_groups(operation: MemoryOperation, chosen: Mapping[LoopAxis, tuple[int, int]]) -> MemoryOperation:
     """An operation as some work-groups execute it."""
     parts = (_part(box, chosen) for box in operation.node.boxes)
     return operation.within([part for part in parts if _points(part, chosen)])
 
 
-def _part(box: Box, chosen: Mapping[Axis, tuple[int, int]]) -> Box:
+def _part(box: Box, chosen: Mapping[LoopAxis, tuple[int, int]]) -> Box:
     """What some work-groups execute of a box."""
     return {**box, **{axis: _within(box[axis], *chosen[axis]) for axis in chosen}}
 
@@ -197,7 +197,7 @@ def _granules(operations: Sequence[MemoryOperation], tree: AccessTree, granule_b
 
 
 def _touched_in(
-    operation: MemoryOperation, mask: Expression, box: Box, groups: Sequence[Axis], per_granule: int
+    operation: MemoryOperation, mask: Expression, box: Box, groups: Sequence[LoopAxis], per_granule: int
 ) -> np.ndarray:
     """The numbers of the granules, of so many elements, that an access touches in a box, each once or more often."""
     index, shifts = operation.linear_index, _shifts(operation, mask, box, groups)
@@ -209,7 +209,7 @@ def _touched_in(
     return np.add.outer(shifts, elements).reshape(-1) // per_granule
 
 
-def _shifts(operation: MemoryOperation, mask: Expression, box: Box, groups: Sequence[Axis]) -> np.ndarray | None:
+def _shifts(operation: MemoryOperation, mask: Expression, box: Box, groups: Sequence[LoopAxis]) -> np.ndarray | None:
     """By how many elements what a group of a box touches lies behind what the first one does, for all groups between
     which that differs; None where it is not found to be the same for all that a group touches."""
     inside = Progressions(box)
@@ -230,7 +230,7 @@ def _shifts(operation: MemoryOperation, mask: Expression, box: Box, groups: Sequ
     return shifts
 
 
-def _middle(box: Box, axes: Sequence[Axis], groups: int) -> dict[Axis, tuple[int, int]]:
+def _middle(box: Box, axes: Sequence[LoopAxis], groups: int) -> dict[LoopAxis, tuple[int, int]]:
     """The first and the last index along each dimension of at most so many groups in the middle: a part of a row along
     the last dimension, or whole rows."""
     chosen = {}
@@ -344,7 +344,9 @@ def _firsts(numbers: np.ndarray) -> np.ndarray:
     return np.flatnonzero(differs)
 
 
-def _ends(operation: MemoryOperation, chosen: Mapping[Axis, tuple[int, int]] | None = None) -> list[tuple[int, int]]:
+def _ends(
+    operation: MemoryOperation, chosen: Mapping[LoopAxis, tuple[int, int]] | None = None
+) -> list[tuple[int, int]]:
     """The least and greatest element of an access in each part of its boxes, as all groups execute it or some; the
     memory's where nothing repeats."""
     index, groups = operation.linear_index, chosen or {}
@@ -366,7 +368,7 @@ def _progressions(operation: MemoryOperation) -> Sequence[Progressions]:
     return [Progressions(box) for box in operation.node.boxes]
 
 
-def _passes(box: Box, index: Expression, groups: Sequence[Axis]) -> int:
+def _passes(box: Box, index: Expression, groups: Sequence[LoopAxis]) -> int:
     """Iterations of loops that the address does not follow, around one that it does; a box has the outer loop first."""
     loops = [axis for axis in box if axis not in groups]
     followed = [k for k, axis in enumerate(loops) if axis in index.axes]
@@ -377,13 +379,13 @@ def _extremes(index: Expression, inside: Progressions) -> tuple[int, int]:
     return inside.extremes(index)
 
 
-def _around(boxes: Sequence[Box], group: Mapping[Axis, int]) -> list[Box]:
+def _around(boxes: Sequence[Box], group: Mapping[LoopAxis, int]) -> list[Box]:
     """The parts of some boxes with the executions of one group."""
     inside = [box for box in boxes if all(number in box[axis] for axis, number in group.items())]
     return [{**box, **{axis: range(number, number + 1) for axis, number in group.items()}} for box in inside]
 
 
-def _points(box: Box, axes: Iterable[Axis]) -> int:
+def _points(box: Box, axes: Iterable[LoopAxis]) -> int:
     return math.prod(len(box[axis]) for axis in axes)
 
 
@@ -391,7 +393,7 @@ def _addresses(operation: MemoryOperation, index: Expression, mask: Expression, 
     """The elements that are touched in a box, once or more often each."""
     conditions = operation.node.conditions
     needed = frozenset().union(*(e.axes for e in (index, mask, *conditions)))
-    points: Mapping[Axis, int] = {axis: len(indices) if axis in needed else 1 for axis, indices in box.items()}
+    points: Mapping[LoopAxis, int] = {axis: len(indices) if axis in needed else 1 for axis, indices in box.items()}
     if math.prod(points.values()) * math.prod(operation.access.shape) > _MOST_ELEMENTS:
         raise TooLarge
     grid, _ = Progressions(box).representatives(points)

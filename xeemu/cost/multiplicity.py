@@ -11,7 +11,7 @@ import numpy as np
 
 from xeemu.knowledge import budget, periodicity
 from xeemu.knowledge.budget import BudgetedGrid
-from xeemu.knowledge.expressions import Axis, Expression, Grid, TooLarge
+from xeemu.knowledge.expressions import Expression, Grid, LoopAxis, TooLarge
 from xeemu.knowledge.periodicity import Progressions
 
 # Points that are looked at together, and values that are multiplied with a unit of effort.
@@ -25,7 +25,7 @@ def executed(conditions: Sequence[Expression], inside: Progressions) -> int:
     return int(times(inside, {}, conditions).sum())
 
 
-def times(inside: Progressions, periods: Mapping[Axis, int], conditions: Sequence[Expression]) -> np.ndarray:
+def times(inside: Progressions, periods: Mapping[LoopAxis, int], conditions: Sequence[Expression]) -> np.ndarray:
     """Integers `[n for each axis]`: the executions that each representative for some periods stands for.
 
     A condition depends on some of the axes. So the conditions are not looked at on all points of the box, but one axis
@@ -54,7 +54,9 @@ def times(inside: Progressions, periods: Mapping[Axis, int], conditions: Sequenc
     return np.broadcast_to(math.prod(factors), kept)
 
 
-def joined(inside: Progressions, periods: Mapping[Axis, int], repeating: Iterable[Expression]) -> dict[Axis, int]:
+def joined(
+    inside: Progressions, periods: Mapping[LoopAxis, int], repeating: Iterable[Expression]
+) -> dict[LoopAxis, int]:
     """Periods of each axis with which all else repeats too."""
     joint = dict(periods)
     for expression in repeating:

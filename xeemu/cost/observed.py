@@ -205,7 +205,7 @@ class Observed:
 
     def taken(self) -> jax.Array:
         """`[G or 1, n or 1]` true where a lane accesses its element."""
-        return self.event.taken(self.chunk.geometry.items)
+        return self.event.active_lanes(self.chunk.geometry.items)
 
     @property
     def _index_dtype(self) -> np.dtype:

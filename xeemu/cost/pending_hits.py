@@ -22,7 +22,7 @@ from xeemu.cost.census import Census
 from xeemu.cost.sites import SiteReport
 from xeemu.cost.unrolling import UNROLLED
 from xeemu.knowledge.access_tree import AccessSite, MemoryOperation
-from xeemu.knowledge.expressions import Axis, TooLarge
+from xeemu.knowledge.expressions import LoopAxis, TooLarge
 from xeemu.knowledge.periodicity import Box
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
@@ -88,7 +88,7 @@ def _of_operation(operation: MemoryOperation, each: float, missing: float, taken
     return PendingHits(min(later, missing) * under_way, 0.0)
 
 
-def _step(operation: MemoryOperation, box: Box, axis: Axis) -> int:
+def _step(operation: MemoryOperation, box: Box, axis: LoopAxis) -> int:
     """Bytes from one iteration of a loop to the next."""
     index = operation.linear_index
     if axis not in index.axes:
@@ -96,7 +96,7 @@ def _step(operation: MemoryOperation, box: Box, axis: Axis) -> int:
     return abs(strides.step(index, _middle(box), axis, box[axis][1])) * operation.access_site.memory.dtype.itemsize
 
 
-def _is_window(operation: MemoryOperation, box: Box, axis: Axis, size: int, geometry: Geometry) -> bool:
+def _is_window(operation: MemoryOperation, box: Box, axis: LoopAxis, size: int, geometry: Geometry) -> bool:
     """True if what is new to a request in an iteration is a part of what it asks for."""
     before: list[set[int]] = []
     for number in box[axis][: size + 1]:
@@ -107,7 +107,9 @@ def _is_window(operation: MemoryOperation, box: Box, axis: Axis, size: int, geom
     return False
 
 
-def _sectors(operation: MemoryOperation, place: Mapping[Axis, int], size: int, geometry: Geometry) -> list[set[int]]:
+def _sectors(
+    operation: MemoryOperation, place: Mapping[LoopAxis, int], size: int, geometry: Geometry
+) -> list[set[int]]:
     """What each sub-group of a work-group asks for at one point of all axes, of one element of each work-item."""
     shape = operation.access.shape
     elements = np.broadcast_to(strides.elements(operation.linear_index, place), shape or (1,))
@@ -120,13 +122,13 @@ def _sectors(operation: MemoryOperation, place: Mapping[Axis, int], size: int, g
     return [set(each[k * lanes : (k + 1) * lanes].tolist()) for k in range(requests.sub_groups(geometry))]
 
 
-def _middle(box: Box) -> Mapping[Axis, int]:
+def _middle(box: Box) -> Mapping[LoopAxis, int]:
     """A group in the middle of the launch, in the first iteration of the innermost loop."""
     *outer, (axis, indices) = box.items()
     return {**{each: among[len(among) // 2] for each, among in outer}, axis: indices[0]}
 
 
-def _loops(operation: MemoryOperation) -> Iterator[tuple[Box, Axis]]:
+def _loops(operation: MemoryOperation) -> Iterator[tuple[Box, LoopAxis]]:
     """The boxes in which an operation is executed again and again, each with the axis of the innermost loop."""
     if operation.node.kind == "iteration":
         for box in operation.node.boxes:

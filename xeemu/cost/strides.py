@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 
 from xeemu.knowledge.access_tree import MemoryOperation
-from xeemu.knowledge.expressions import Axis, Expression, Grid, TooLarge
+from xeemu.knowledge.expressions import Expression, Grid, LoopAxis, TooLarge
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,7 +77,7 @@ def _distance(first: np.ndarray, rank: int) -> int:
     return abs(int(neighbours[1]) - int(neighbours[0]))
 
 
-def step(index: Expression, place: Mapping[Axis, int], axis: Axis, to: int) -> int:
+def step(index: Expression, place: Mapping[LoopAxis, int], axis: LoopAxis, to: int) -> int:
     """The elements that the first one of a work-group moves on by, from a point of all axes to another index of one.
 
     Raises:
@@ -87,7 +87,7 @@ def step(index: Expression, place: Mapping[Axis, int], axis: Axis, to: int) -> i
     return there - here
 
 
-def elements(index: Expression, place: Mapping[Axis, int]) -> np.ndarray:
+def elements(index: Expression, place: Mapping[LoopAxis, int]) -> np.ndarray:
     """The elements that a work-group accesses at one point of all axes.
 
     Raises:
@@ -107,7 +107,7 @@ def _inside(first: np.ndarray, rank: int) -> Iterator[int]:
             yield int(first[tuple(at_next)]) - int(first[tuple(at_first)])
 
 
-def _along(index: Expression, box: Mapping[Axis, range], middle: Mapping[Axis, int]) -> Iterator[int]:
+def _along(index: Expression, box: Mapping[LoopAxis, range], middle: Mapping[LoopAxis, int]) -> Iterator[int]:
     """The steps along loops and dimensions of the group's id."""
     for axis in index.axes:
         if len(box[axis]) > 1:

@@ -10,7 +10,7 @@ from xeemu.cost import multiplicity, reduction
 from xeemu.cost.counter import Counter
 from xeemu.knowledge import budget, symbolic_addresses
 from xeemu.knowledge.access_tree import Key, MemoryOperation
-from xeemu.knowledge.expressions import Axis, Expression, TooLarge
+from xeemu.knowledge.expressions import Expression, LoopAxis, TooLarge
 from xeemu.knowledge.periodicity import Box, Progressions
 from xeemu.language.linearity import Allocation
 
@@ -97,7 +97,7 @@ def is_tallied(memory: Allocation) -> bool:
     return memory.space == "global" and memory.elements <= _LARGEST_TALLY
 
 
-def _blocks(box: Box, moving: set[Axis], parts: int) -> Iterator[Box]:
+def _blocks(box: Box, moving: set[LoopAxis], parts: int) -> Iterator[Box]:
     """The box cut along one of the axes whose every index is looked at."""
     longest = max(moving, key=lambda axis: len(box[axis]), default=None)
     if longest is None or parts == 1:

@@ -155,7 +155,7 @@ def _product(e: Expression, a: _Split, b: _Split) -> _Split:
 
 def _moved(e: Expression, a: _Split) -> _Split:
     """Elements in other places; an axis of the result is one of the rest's if elements along it come from along one."""
-    places = expressions.places(e)
+    places = expressions.source_positions(e)
     shape = e.operands[0].shape
     coordinates = np.unravel_index(places, shape) if shape else ()
     axes = {axis for axis in range(places.ndim) for source in a.axes if _differs(coordinates[source], axis)}

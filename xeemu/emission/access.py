@@ -22,8 +22,8 @@ from xeemu.emission.context import Applied
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.items import as_value
 from xeemu.emission.placed_windows import PlacedWindow
-from xeemu.emission.positions import ActiveElements, Touched, columns, places
-from xeemu.emission.values import Emitted, Groupwise, MaskedElements, own
+from xeemu.emission.positions import ActiveElements, Touched, buffer_positions, columns
+from xeemu.emission.values import Emitted, Groupwise, MaskedElements, shared_once
 from xeemu.ir.program import Value
 from xeemu.knowledge import addressing
 from xeemu.knowledge.analysis import Facts
@@ -63,7 +63,7 @@ def read(plan: Load, at: Touched, applied: Applied) -> Groupwise:
         case Window():
             return _placed(plan, at).read(data)
         case StencilWindow():
-            return _part(plan, at, applied.around)
+            return _from_stencil(plan, at, applied.around)
         case Gather():
             sharing = layouts.sharing(applied.layouts[0])
             return Groupwise(_gather(plan, at, sharing), sharing)
@@ -73,7 +73,7 @@ def _placed(window: Window, at: Touched) -> PlacedWindow:
     return placed_windows.placed(window, at.buffer, at.address, at.chunk)
 
 
-def _part(plan: StencilWindow, at: Touched, around: dict[int, jax.Array]) -> Groupwise:
+def _from_stencil(plan: StencilWindow, at: Touched, around: dict[int, jax.Array]) -> Groupwise:
     """A window as a part of the rectangle around several, which is read with the first of them."""
     placed, neighbour, part = _placed(plan.window, at), plan.neighbour, plan.window.rectangle
     first = tuple(lax.sub(s, s.dtype.type(n)) for s, n in zip(placed.starts, neighbour.offset, strict=True))
@@ -88,10 +88,12 @@ def _periods(plan: PeriodicGather, at: Touched, base: jax.Array | None) -> jax.A
     index, count = plan.index, plan.groups * plan.elements
     number = positions.start(plan.form, base, index.dividend.dtype, at.chunk)
     first = lax.rem(number, number.dtype.type(index.divisor)).astype(np.int32)
-    rest = lax.rem(first + np.arange(plan.found, dtype=np.int32), np.int32(index.divisor))
+    rest = lax.rem(first + np.arange(plan.gathered, dtype=np.int32), np.int32(index.divisor))
     found = rest.dtype.type(index.offset) + rest.dtype.type(index.sign) * rest
     periods = at.buffer.data.reshape(-1).at[found].get(mode="promise_in_bounds", wrap_negative_indices=False)
-    copies = jnp.broadcast_to(periods, (-(-count // plan.found), plan.found))  # XLA fuses no gather with its copies
+    copies = jnp.broadcast_to(
+        periods, (-(-count // plan.gathered), plan.gathered)
+    )  # XLA fuses no gather with its copies
     return copies.reshape(-1)[:count].reshape(plan.groups, plan.elements)
 
 
@@ -101,14 +103,14 @@ class Loaded:
 
     Attributes:
       where: which these are.
-      other: what it gives for those left out by its mask, if it has one.
+      passthrough: what it gives for those left out by its mask, if it has one.
       layout: how its result is laid out.
       varying: true if that differs between groups.
       chunk: the work-groups.
     """
 
     where: ActiveElements
-    other: Emitted | None
+    passthrough: Emitted | None
     layout: Layout
     varying: bool
     chunk: EmittedChunk
@@ -118,36 +120,37 @@ class Loaded:
         sharing = layouts.sharing(self.layout)
         values = found.shared_by(sharing)
         match self.layout:
-            case Masked(whole=whole, apart=apart):
-                array = self._whole(values) if whole and not apart else None
-                others = self._others(values.dtype) if whole and apart else None
+            case Masked(needs_all=whole, apart=apart):
+                array = self._all(values) if whole and not apart else None
+                others = self._inactive(values.dtype) if whole and apart else None
                 chosen = jnp.broadcast_to(values, (values.shape[0], self.where.count))
                 return items.laid_out(facts, value, self.layout, array, MaskedElements(chosen, others))
-        array = self._whole(values) if sharing is None else values.reshape(-1, *self.where.shape)
+        array = self._all(values) if sharing is None else values.reshape(-1, *self.where.shape)
         return items.laid_out(facts, value, self.layout, array)
 
-    def _others(self, dtype: np.dtype) -> jax.Array:
+    def _inactive(self, dtype: np.dtype) -> jax.Array:
         """`[G or 1, m]`: the elements that take no part."""
-        assert self.other is not None
-        beside = self.where.elements.beside
-        rest = positions.of_elements(self.other, beside, self.chunk).astype(dtype)
+        assert self.passthrough is not None
+        beside = self.where.elements.complement
+        rest = positions.of_elements(self.passthrough, beside, self.chunk).astype(dtype)
         return jnp.broadcast_to(rest, (rest.shape[0], beside.count))
 
-    def _whole(self, values: jax.Array) -> jax.Array:
+    def _all(self, values: jax.Array) -> jax.Array:
         """`[G, *shape]`, or `shape` if it does not vary: all elements."""
-        full = _expanded(values, self.where, self.other, self.chunk, values.dtype)
+        full = _expanded(values, self.where, self.passthrough, self.chunk, values.dtype)
         shape, groups = self.where.shape, self.chunk.count if self.varying else 1
         each = jnp.broadcast_to(full, (groups, math.prod(shape)))
         return each.reshape(*[groups] * self.varying, *shape)
 
 
 def _gather(plan: Gather, at: Touched, sharing: Sharing | None) -> jax.Array:
-    index, inside = (at.address.settled() if plan.settled else at.address).find()
-    place, data = own(places(at.buffer, index, at.where, at.chunk), sharing), at.buffer.data.reshape(-1)
+    index, inside = (at.address.materialised() if plan.materialised else at.address).compute()
+    index = shared_once(buffer_positions(at.buffer, index, at.where, at.chunk), sharing)
+    data = at.buffer.data.reshape(-1)
     if plan.run > 1:
-        return _runs(data, place[:, :: plan.run], plan.run)
-    values = data.at[place].get(mode="promise_in_bounds", wrap_negative_indices=False)
-    return values if inside is None else jnp.where(own(inside, sharing), values, plan.missing)
+        return _runs(data, index[:, :: plan.run], plan.run)
+    values = data.at[index].get(mode="promise_in_bounds", wrap_negative_indices=False)
+    return values if inside is None else jnp.where(shared_once(inside, sharing), values, plan.missing)
 
 
 def _runs(data: jax.Array, firsts: jax.Array, length: int) -> jax.Array:
@@ -197,28 +200,28 @@ def store(plan: Store, at: Touched, value: Emitted) -> Buffer:
 
 def _target(at: Touched) -> jax.Array:
     """`[G, n]` positions in the buffer; its end, which scatters drop, for elements that take no part."""
-    index, inside = at.address.find()
-    place = places(at.buffer, index, at.where, at.chunk)
-    return _chosen(place, inside, at.where, at.buffer.data.size, at.chunk)
+    index, inside = at.address.compute()
+    targets = buffer_positions(at.buffer, index, at.where, at.chunk)
+    return _chosen(targets, inside, at.where, at.buffer.data.size, at.chunk)
 
 
 def _chosen(
-    places: jax.Array, inside: jax.Array | None, where: ActiveElements, end: int, chunk: EmittedChunk
+    targets: jax.Array, inside: jax.Array | None, where: ActiveElements, end: int, chunk: EmittedChunk
 ) -> jax.Array:
     for condition in (inside, where.mask):
         if condition is not None:
-            places = jnp.where(condition, places, places.dtype.type(end))
-    return jnp.broadcast_to(places, (chunk.count, where.count))
+            targets = jnp.where(condition, targets, targets.dtype.type(end))
+    return jnp.broadcast_to(targets, (chunk.count, where.count))
 
 
 def _scatter(data: jax.Array, op: str, target: jax.Array, values: jax.Array, always: bool) -> jax.Array:
     values = jnp.broadcast_to(values, target.shape).reshape(-1)
-    places = data.reshape(-1).at[target.reshape(-1)]
+    elements = data.reshape(-1).at[target.reshape(-1)]
     updates: dict[str, Callable[..., jax.Array]] = {
-        "store": places.set,
-        "add": places.add,
-        "min": places.min,
-        "max": places.max,
+        "store": elements.set,
+        "add": elements.add,
+        "min": elements.min,
+        "max": elements.max,
     }
     updated = updates[op](values, mode="promise_in_bounds" if always else "drop", wrap_negative_indices=False)
     return updated.reshape(data.shape)
@@ -243,27 +246,27 @@ def atomic(plan: Atomic, at: Touched, op: str, values: Sequence[Emitted]) -> Buf
         case ScatteredUpdate():
             update = _update(plan, at, op, arrays[0])
             if plan.waits:
-                return dataclasses.replace(buffer, left=(*buffer.left, update))
+                return dataclasses.replace(buffer, pending=(*buffer.pending, update))
             return buffer.with_data(_updated(buffer.data, update))
         case InOrder():
             return buffer.with_data(_in_order(plan, at, op, arrays)[1])
 
 
 def _update(plan: ScatteredUpdate, at: Touched, op: str, array: jax.Array) -> Update:
-    target = _rows(at) if plan.own else _target(at)
+    target = _rows(at) if plan.private_element else _target(at)
     operand = jnp.broadcast_to(-array if op == "sub" else array, target.shape)
-    return Update(target, operand, "add" if op == "sub" else op, plan.always, plan.own)
+    return Update(target, operand, "add" if op == "sub" else op, plan.always, plan.private_element)
 
 
 def _rows(at: Touched) -> jax.Array:
     """`[G, n]` for each work-item the number of its element of a private memory; their count where it has no part."""
-    index, inside = at.address.find()
+    index, inside = at.address.compute()
     return _chosen(index, inside, at.where, at.buffer.elements, at.chunk)
 
 
 def _positions(update: Update, data: jax.Array) -> jax.Array:
     """The target of an update as positions in the flat contents of its memory."""
-    if not update.own:
+    if not update.private_element:
         return update.target
     # With the work-items' numbers as an array, XLA would compute these one by one.
     rows, columns = update.target.reshape(-1), update.target.dtype.type(data.shape[1])
@@ -289,7 +292,7 @@ def _joined(updates: Sequence[Update], data: jax.Array) -> Update:
     """Several updates as one."""
     target = jnp.concatenate([_positions(update, data).reshape(-1) for update in updates])
     values = jnp.concatenate([update.values.reshape(-1) for update in updates])
-    return Update(target, values, updates[0].op, all(update.always for update in updates), own=False)
+    return Update(target, values, updates[0].op, all(update.always for update in updates), private_element=False)
 
 
 def fetch(plan: Empty | InOrder, at: Touched, op: str, values: Sequence[Emitted]) -> tuple[jax.Array, Buffer]:

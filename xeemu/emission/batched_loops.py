@@ -21,7 +21,7 @@ from xeemu.emission.values import Groupwise
 from xeemu.ir import ops
 from xeemu.knowledge import induction
 from xeemu.language import collectives
-from xeemu.planning.independent_loops import Placed
+from xeemu.planning.independent_loops import IndependentUpdate
 from xeemu.planning.loop_plans import Batched, BlockedLoop, IterationBlock
 from xeemu.planning.reduction_loops import Reduced
 from xeemu.planning.scatter_loops import Scattered
@@ -70,14 +70,14 @@ class _Batch:
         """The state after so many iterations; a shorter last block leaves accumulators alone."""
         carries, accumulators = state
         block, loop = self.version.blocks[iterations], self.loop
-        places = loop.placed(carries, block.updates)
-        found = self._found(iterations, carries)
+        placed = loop.placed(carries, block.updates)
+        found = self._results(iterations, carries)
         after = induction.advanced(self.plan.growth, carries, np.int32(iterations))
         for k, update in self.plan.updated.items():
-            if isinstance(update, Placed):
-                after[k] = self._written(carries[k], places[update.number], update.number, found[k])
+            if isinstance(update, IndependentUpdate):
+                after[k] = self._written(carries[k], placed[update.number], update.number, found[k])
             elif isinstance(update, Scattered):
-                before = as_memory(loop.slots[k].like).with_data(carries[k])
+                before = as_memory(loop.slots[k].template).with_data(carries[k])
                 after[k] = access.collected(before, found[k], loop.plan.collected[iterations][k])
         reduced = self._reduced(carries)
         if block.shorter:
@@ -86,7 +86,7 @@ class _Batch:
             found |= {k: row_reductions.in_parts(found[k].reshape(1, -1), op, row) for k, op in reduced.items()}
         return after, {k: collectives.COMBINE[op](accumulators[k], found[k]) for k, op in reduced.items()}
 
-    def _found(self, iterations: int, carries: list[Any]) -> dict[int, Any]:
+    def _results(self, iterations: int, carries: list[Any]) -> dict[int, Any]:
         """For the number of each carry that is updated what each of some iterations does, or combines with it."""
         block, plan, loop = self.version.blocks[iterations], self.plan, self.loop
         loaded = {n: _loaded(at, iterations) for n, at in loop.placed(carries, block.loads).items()}
@@ -95,12 +95,12 @@ class _Batch:
 
         def find(number: jax.Array, loaded: dict[int, Groupwise]) -> dict[int, Any]:
             inputs = induction.advanced(plan.growth, before, number)
-            return self._left(loop.outputs(inputs, block.iteration, loaded), block)
+            return self._pending(loop.outputs(inputs, block.iteration, loaded), block)
 
         found: dict[int, Any] = jax.vmap(find)(jnp.arange(iterations, dtype=np.int32), loaded)
         return found
 
-    def _left(self, outputs: list[Item], block: IterationBlock) -> dict[int, Any]:
+    def _pending(self, outputs: list[Item], block: IterationBlock) -> dict[int, Any]:
         """What an iteration leaves in what it updates."""
         found: dict[int, Any] = {}
         packed = self.loop.packed(outputs, block.iteration)
@@ -108,10 +108,10 @@ class _Batch:
             match update:
                 case Reduced():
                     found[k] = packed[k]
-                case Placed():
-                    (found[k],) = as_memory(outputs[k]).left
+                case IndependentUpdate():
+                    (found[k],) = as_memory(outputs[k]).pending
                 case Scattered():
-                    found[k] = as_memory(outputs[k]).left
+                    found[k] = as_memory(outputs[k]).pending
         return found
 
     def _reduced(self, carries: list[Any]) -> dict[int, str]:

@@ -22,14 +22,14 @@ class Buffer:
         shape and gathers from the flat array: XLA updates both in place, but not a slice of a reshaped array.
       storage: how these hold the memory.
       origin: of a part of a memory the row at which it begins.
-      left: what an iteration leaves to be made with what others of its block leave, an `Update` or its operands for
+      pending: what an iteration leaves to be made with what others of its block leave, an `Update` or its operands for
         each of its updates (see `Iteration`).
     """
 
     data: jax.Array
     storage: Storage
     origin: jax.Array | None = None
-    left: tuple[Any, ...] = ()
+    pending: tuple[Any, ...] = ()
 
     @property
     def space(self) -> str:
@@ -93,14 +93,14 @@ class Update:
       values: `[G, n]` what to combine them with.
       op: the operation.
       always: true if every element takes part.
-      own: true if each work-item updates one element of its own.
+      private_element: true if each work-item updates one element of its own.
     """
 
     target: jax.Array
     values: jax.Array
     op: str = dataclasses.field(metadata={"static": True})
     always: bool = dataclasses.field(metadata={"static": True})
-    own: bool = dataclasses.field(metadata={"static": True})
+    private_element: bool = dataclasses.field(metadata={"static": True})
 
 
 @jax.tree_util.register_dataclass

@@ -49,37 +49,37 @@ def _state_outside() -> Any:
         return jex_core.get_opaque_trace_state()
 
 
-def takes_single() -> bool:
+def supports_single_thread() -> bool:
     """True if a program can keep to the thread that calls it."""
-    return len(_taken(_SINGLE)) == len(_SINGLE)
+    return len(_supported(_SINGLE)) == len(_SINGLE)
 
 
 def single(options: Mapping[str, Any]) -> Mapping[str, Any]:
     """Options of a program for a CPU that keeps to the thread that calls it."""
-    return {**options, **_SINGLE} if takes_single() else options
+    return {**options, **_SINGLE} if supports_single_thread() else options
 
 
 def vectors(bits: int | None) -> Mapping[str, Any]:
     """Options for vectors of so many bits, of which a CPU without such ignores it; none for None."""
-    return {} if bits is None else _taken(_width(bits))
+    return {} if bits is None else _supported(_width(bits))
 
 
 def effort(little: bool) -> Mapping[str, Any]:
     """Options for XLA to try little, which takes less time to compile; none for what is worth more."""
-    return _taken(LITTLE) if little else {}
+    return _supported(LITTLE) if little else {}
 
 
 def _width(bits: int) -> Mapping[str, Any]:
     return {"xla_cpu_prefer_vector_width": bits}
 
 
-def _taken(options: Mapping[str, Any]) -> Mapping[str, Any]:
+def _supported(options: Mapping[str, Any]) -> Mapping[str, Any]:
     """Those of some options that this JAX knows."""
-    return {name: value for name, value in options.items() if name in _known()}
+    return {name: value for name, value in options.items() if name in _option_names()}
 
 
 @functools.cache
-def _known() -> frozenset[str]:
+def _option_names() -> frozenset[str]:
     """The names of XLA's options for a CPU that this JAX knows: they come and go, and unknown ones are errors."""
     asked = {**LITTLE, **_SINGLE, **_width(256)}
     with jax.core.eval_context(), jax.default_device(jax.local_devices(backend="cpu")[0]):

@@ -32,10 +32,10 @@ def results(emitter: Emitter, applied: Applied, plan: ChoicePlan) -> list[Item]:
     """
     context = emitter.context
     operands, chosen = applied.operands[:-1], as_value(applied.operands[-1])
-    places = applied.facts.places[applied.number]
+    versions = applied.facts.previous_versions[applied.number]
     likes = [
-        operands[place[0]] if place else Emitted(known, v.shape, v.dtype, layout)
-        for place, known, v, layout in zip(places, applied.known, applied.op.results, applied.layouts, strict=True)
+        operands[previous[0]] if previous else Emitted(known, v.shape, v.dtype, layout)
+        for previous, known, v, layout in zip(versions, applied.known, applied.op.results, applied.layouts, strict=True)
     ]
     slots = packing.slots(likes, applied.known, applied.layouts)
 
@@ -57,7 +57,7 @@ def results(emitter: Emitter, applied: Applied, plan: ChoicePlan) -> list[Item]:
     return packing.unpacked(packed, slots)
 
 
-def _uniform(choices: Sequence[Callable[[], list[Any]]], which: jax.Array, observer: Observer) -> list[Any]:
+def _uniform(choices: Sequence[Callable[[], list[Any]]], index: jax.Array, observer: Observer) -> list[Any]:
     """The results of the one branch that all groups of the chunk take."""
 
     def run(choice: Callable[[], list[Any]], state: Any) -> tuple[list[Any], Any]:
@@ -66,20 +66,20 @@ def _uniform(choices: Sequence[Callable[[], list[Any]]], which: jax.Array, obser
 
     runs = [functools.partial(run, choice) for choice in choices]
     packed: list[Any]
-    packed, observer.state = lax.switch(which, runs, observer.state)
+    packed, observer.state = lax.switch(index, runs, observer.state)
     return packed
 
 
 def _varying(
-    plan: Divergent, branch: _Branch, which: jax.Array, applied: Applied, slots: Sequence[PackedSlot], context: Context
+    plan: Divergent, branch: _Branch, index: jax.Array, applied: Applied, slots: Sequence[PackedSlot], context: Context
 ) -> list[Any]:
     """The results of branches of which groups take different ones."""
-    places, active = applied.facts.places[applied.number], applied.active
+    versions, active = applied.facts.previous_versions[applied.number], applied.active
     packed: list[Any] = [slot.blank(context.chunk) for slot in slots]
     for k in range(len(applied.op.regions)):
-        running = (which == k) if active is None else active & (which == k)
+        running = (index == k) if active is None else active & (index == k)
         after = functools.partial(
-            _masked, functools.partial(branch, k, running), applied.operands[:-1], places, running, context.observer
+            _masked, functools.partial(branch, k, running), applied.operands[:-1], versions, running, context.observer
         )
         before = (packed, context.observer.state)
         # A branch that no group of the chunk takes is skipped where that pays.
@@ -91,7 +91,7 @@ def _varying(
 def _masked(
     branch: Callable[[list[Item]], list[Any]],
     operands: Sequence[Item],
-    places: Sequence[tuple[int, ...] | None],
+    versions: Sequence[tuple[int, ...] | None],
     running: jax.Array,
     observer: Observer,
     before: tuple[list[Any], Any],
@@ -99,11 +99,11 @@ def _masked(
     """The results, and the observer's state, after one branch has run for the groups that take it."""
     results, observer.state = before
     given = list(operands)
-    for place, data in zip(places, results, strict=True):
-        for k in place or ():
+    for previous, data in zip(versions, results, strict=True):
+        for k in previous or ():
             given[k] = as_memory(given[k]).with_data(data)
     after = [
-        new if place else packing.selected(running, new, old)
-        for new, old, place in zip(branch(given), results, places, strict=True)
+        new if previous else packing.selected(running, new, old)
+        for new, old, previous in zip(branch(given), results, versions, strict=True)
     ]
     return after, observer.state

@@ -45,14 +45,14 @@ class EmittedLoop:
     Attributes:
       emitter: emits its body.
       plan: how it is carried out.
-      seen: what each iteration sees of what is around the loop.
+      captures: what each iteration sees of what is around the loop.
       slots: of what it carries.
       active: `[G]` mask of the groups that execute it, or None for all.
     """
 
     emitter: Emitter
     plan: CountedLoopPlan
-    seen: Sequence[Item]
+    captures: Sequence[Item]
     slots: Sequence[PackedSlot]
     active: jax.Array | None
 
@@ -68,7 +68,7 @@ class EmittedLoop:
 
     def first(self) -> list[Any]:
         """What is carried into the first iteration."""
-        return packing.packed([slot.like for slot in self.slots], self.plan.first, self.chunk)
+        return packing.packed([slot.template for slot in self.slots], self.plan.first, self.chunk)
 
     def packed(self, outputs: Sequence[Item], iteration: Iteration | None) -> list[Any]:
         """What is carried of what an iteration gives."""
@@ -93,7 +93,7 @@ class EmittedLoop:
         """
         if not windows:
             return {}
-        facts, inputs, plan = self.counted.facts, self._before(packed), self.plan.places
+        facts, inputs, plan = self.counted.facts, self._before(packed), self.plan.address_plan
         assert plan is not None
         buffers = {
             facts.values[v]: item
@@ -113,7 +113,7 @@ class EmittedLoop:
 
     def _before(self, packed: list[Any]) -> list[Item]:
         """What the body takes, but for elements, from what is carried into an iteration."""
-        return [*self.seen, *packing.unpacked(packed, self.slots)]
+        return [*self.captures, *packing.unpacked(packed, self.slots)]
 
 
 def by_versions(

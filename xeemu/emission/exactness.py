@@ -33,7 +33,7 @@ def bound(op: Op, operands: Sequence[jax.Array], plan: Exact) -> list[jax.Array]
     if plan.hidden is not None:
         shape = jnp.broadcast_shapes(*map(jnp.shape, operands))
         operands = [jnp.broadcast_to(o, shape) for o in operands]
-        operands[plan.hidden] = _hidden(operands[plan.hidden], operands[1 - plan.hidden], operands[plan.asked])
+        operands[plan.hidden] = _hidden(operands[plan.hidden], operands[1 - plan.hidden], operands[plan.selector])
     (result,) = evaluation.results(op, operands)
     return [_rounded(result)]
 

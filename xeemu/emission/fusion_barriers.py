@@ -45,7 +45,7 @@ def in_branch(step: Callable[[T], T], state: T) -> T:
     return lax.cond(opaque_true(arrays[0]), step, lambda state: state, state)
 
 
-def settled(array: jax.Array, source: jax.Array | None = None) -> jax.Array:
+def materialised(array: jax.Array, source: jax.Array | None = None) -> jax.Array:
     """An array that XLA computes for itself; else it computes it once more for everything that uses it.
 
     It goes through a loop of a single iteration, which XLA does not know to be one.

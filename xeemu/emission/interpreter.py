@@ -172,14 +172,14 @@ class _Emission:
       interpreter: emits them.
       plan: how they are carried out.
       active: `[G]` mask of the groups that execute it, or None for all.
-      found: what the values stand for.
+      environment: what the values stand for.
       around: see `Applied`.
     """
 
     interpreter: _Interpreter
     plan: BodyPlan
     active: jax.Array | None
-    found: dict[Value, Item]
+    environment: dict[Value, Item]
     around: dict[int, jax.Array] = dataclasses.field(default_factory=dict)
 
     @property
@@ -196,9 +196,9 @@ class _Emission:
 
     def read(self, value: Value) -> Item:
         """What an operand stands for."""
-        if not isinstance(value, Constant) and value not in self.found:
+        if not isinstance(value, Constant) and value not in self.environment:
             self.emit(self.plan.spared[value])
-        return self.interpreter.read(self.found, self.facts, value)
+        return self.interpreter.read(self.environment, self.facts, value)
 
     def emit(self, number: int) -> None:
         """Emits an operation, by its number."""
@@ -214,4 +214,4 @@ class _Emission:
             if (self.facts, number) in context.observer.followed:
                 told = ResultEvent(self.facts, number, op, applied.operands, results, self.active)
                 context.observer.on_result(told, context.chunk)
-        self.found.update(zip(op.results, results, strict=True))
+        self.environment.update(zip(op.results, results, strict=True))

@@ -82,7 +82,7 @@ def compared(
 
 def collected(applied: Applied, plan: Collected, chunk: EmittedChunk) -> list[Item]:
     """The result of a group algorithm."""
-    op, (layout,), known = applied.op, applied.layouts, plan.known
+    op, (layout,), known = applied.op, applied.layouts, plan.known_operands
     algorithm, operands = op.attributes["collective"], list(map(as_value, applied.operands))
     apply = algorithm.rows if isinstance(layout, BySubgroup) else algorithm.apply
     if known is None:
@@ -163,7 +163,7 @@ class _Elementwise:
                 return items.laid_out(facts, out, layout, self._by_subgroup())
             case Masked(elements, whole, apart):
                 array, chosen = self._by_item() if whole and not apart else None, self._of_elements(elements)
-                others = self._of_elements(elements.beside) if whole and apart else None
+                others = self._of_elements(elements.complement) if whole and apart else None
                 return items.laid_out(facts, out, layout, array, MaskedElements(chosen, others))
         if (sharing := layouts.sharing(layout)) is not None:
             return items.laid_out(facts, out, layout, self._shared(sharing))

@@ -77,14 +77,14 @@ class _Access:
     values: list[Emitted]
 
     @property
-    def what(self) -> primitives.AccessAttributes:
+    def access(self) -> primitives.AccessAttributes:
         """What the operation says of it."""
         what: primitives.AccessAttributes = self.applied.op.attributes["access"]
         return what
 
     def loaded(self, plan: LoadPlan) -> list[Item]:
         """The value that a load gives."""
-        mask, other = (*self.values, None)[:2] if self.what.masked and not self.what.bounded else (None, None)
+        mask, other = (*self.values, None)[:2] if self.access.masked and not self.access.bounded else (None, None)
         applied, chunk = self.applied, self.context.chunk
         # A load by work-items that do not run harms nobody.
         where = positions.lanes(self.reference, mask, [], chunk)
@@ -102,13 +102,13 @@ class _Access:
     def updated(self, plan: UpdatePlan) -> list[Item]:
         """The memory after an access that is no load, perhaps after the old value."""
         applied, active, present = self.applied, self.applied.active, self.context.present
-        values = self.values[:-1] if self.what.masked else self.values
-        mask = self.values[-1] if self.what.masked else None
+        values = self.values[:-1] if self.access.masked else self.values
+        mask = self.values[-1] if self.access.masked else None
         chunk = self.context.chunk.storing(applied.facts.values[applied.op.operands[0]])
         masks: list[jax.Array | None] = [None if active is None else active[:, None], present]
         where = positions.lanes(self.reference, mask, masks, chunk)
         event = self._event(where, values, chunk)
-        at = Touched(self.buffer, self._in_turn(event.address, plan.waits, chunk), where, chunk)
+        at = Touched(self.buffer, self._ordered_address(event.address, plan.waits, chunk), where, chunk)
         operation = ops.operation(applied.op)
         match plan.by:
             case Deferred():
@@ -124,22 +124,22 @@ class _Access:
     def _deferred(self, value: Emitted, where: ActiveElements, chunk: EmittedChunk) -> Buffer:
         """The memory before an update that is made later, with others."""
         made = UpdateOperands(where.array(value, chunk).astype(self.buffer.data.dtype), where.mask)
-        return dataclasses.replace(self.buffer, left=(*self.buffer.left, made))
+        return dataclasses.replace(self.buffer, pending=(*self.buffer.pending, made))
 
     def _event(self, where: ActiveElements, values: list[Emitted], chunk: EmittedChunk) -> AccessEvent:
         """It as the observer sees it, with its address; tells the observer."""
         facts, number, active = self.applied.facts, self.applied.number, self.applied.active
         address = positions.locate(self.reference.address, self.buffer, self.indices, chunk)
         if self.context.observer.watches:
-            address = address.found()
+            address = address.computed_once()
         operands = tuple(self.indices), tuple(values)
         event = AccessEvent(
-            facts, number, self.buffer, address, where, active, self.context.present, *operands, self.what.unset
+            facts, number, self.buffer, address, where, active, self.context.present, *operands, self.access.unset
         )
         self.context.observer.on_access(event, chunk)
         return event
 
-    def _in_turn(self, address: Located, waits: Sequence[Value], chunk: EmittedChunk) -> Located:
+    def _ordered_address(self, address: Located, waits: Sequence[Value], chunk: EmittedChunk) -> Located:
         """Its address, known only when what has to come before it is computed."""
         for item in map(self.applied.read, waits):
             done = item.data if isinstance(item, Buffer) else item.array(chunk)

@@ -38,7 +38,7 @@ def result(
         case Masked(_, whole, apart):
             array = _by_item(op, operands, chunk) if whole and not apart else None
             return items.laid_out(facts, out, layout, array, _parts(op, operands, layout, chunk))
-    if plan.takes_chosen:
+    if plan.uses_chosen_only:
         return items.laid_out(facts, out, layout, _chosen(operands[0], chunk))
     if layouts.sharing(layout) is not None:
         (array,) = jax.vmap(lambda x: evaluation.results(op, [x]))(operands[0].laid_out)
@@ -53,18 +53,18 @@ def _by_item(op: Op, operands: Sequence[Emitted], chunk: EmittedChunk) -> jax.Ar
 
 def _chosen(value: Emitted, chunk: EmittedChunk) -> jax.Array:
     """`[G, n]`, or `[n]` if it does not vary: the elements that a value has for themselves."""
-    assert value.parts is not None
-    chosen = value.parts.chosen
+    assert value.masked_elements is not None
+    chosen = value.masked_elements.chosen
     return jnp.broadcast_to(chosen, (chunk.count, chosen.shape[1])) if value.known.varying else chosen[0]
 
 
 def _parts(op: Op, operands: Sequence[Emitted], layout: Masked, chunk: EmittedChunk) -> MaskedElements:
     """The elements for themselves: the operand's, in another shape or with others around them."""
-    operand, elements, others = operands[0], layout.elements, layout.whole and layout.apart
+    operand, elements, others = operands[0], layout.elements, layout.needs_all and layout.apart
     if op.name == "pad":
         fill = operands[1].array(chunk) if others else None
-        rest = None if fill is None else jnp.broadcast_to(fill, (1, elements.beside.count))
+        rest = None if fill is None else jnp.broadcast_to(fill, (1, elements.complement.count))
         return MaskedElements(operand.array(chunk).reshape(-1, elements.count), rest)
     own = Elements(operand.shape, elements.chosen)
-    beside = positions.of_elements(operand, own.beside, chunk) if others else None
+    beside = positions.of_elements(operand, own.complement, chunk) if others else None
     return MaskedElements(positions.of_elements(operand, own, chunk), beside)

@@ -65,7 +65,7 @@ class AccessEvent:
         executing = jnp.ones((1, 1), bool) if present is None else present
         return executing if self.running is None else executing & self.running[:, None]
 
-    def taken(self, items: int) -> jax.Array:
+    def active_lanes(self, items: int) -> jax.Array:
         """`[G or 1, n or 1]` true where a lane accesses its element; `items` of a group."""
         active = self.active(items)
         inside = self.address.inside
@@ -137,7 +137,7 @@ class Observer:
     followed: Set[tuple[Facts, int]] = frozenset()
     state: Any = ()
 
-    def goes_on(self) -> jax.Array | None:
+    def may_continue(self) -> jax.Array | None:
         """True if loops that are counted may go on, a bool; None if only their predicates and limits end them."""
         return None
 

@@ -22,18 +22,18 @@ class PackedSlot(NamedTuple):
     """The place of an item among those that are carried.
 
     Attributes:
-      like: an item of its kind, shape and dtype; of a memory the version before.
+      template: an item of its kind, shape and dtype; of a memory the version before.
       known: what is known of it wherever it is unpacked.
       layout: how it is laid out there.
     """
 
-    like: Item
+    template: Item
     known: Known
     layout: Layout
 
     def unpacked(self, carried: jax.Array | None) -> Item:
         """The item of which something is carried."""
-        like = self.like
+        like = self.template
         if isinstance(like, Buffer):
             assert carried is not None
             return like.with_data(carried)
@@ -43,11 +43,11 @@ class PackedSlot(NamedTuple):
 
     def blank(self, chunk: EmittedChunk) -> jax.Array:
         """What may be carried of it for all groups before there is any; of a memory what is in it."""
-        if isinstance(self.like, Buffer):
-            return self.like.data
-        shape, layout = self.like.shape, self.layout
+        if isinstance(self.template, Buffer):
+            return self.template.data
+        shape, layout = self.template.shape, self.layout
         own = subgroups.shape(shape, layout, chunk) if isinstance(layout, BySubgroup) else shape
-        return jnp.zeros((chunk.count, *own), self.like.dtype)
+        return jnp.zeros((chunk.count, *own), self.template.dtype)
 
 
 def slots(items: Sequence[Item], known: Sequence[Known], layouts: Sequence[Layout]) -> list[PackedSlot]:

@@ -66,13 +66,13 @@ def of_elements(operand: Emitted, elements: Elements, chunk: EmittedChunk) -> ja
         form = elements.form(operand.known.form)
         flat = materialise(form, operand.base, operand.dtype, operand.known.varying, chunk)
         return flat if operand.known.varying else flat[None]
-    layout, parts = operand.layout, operand.parts
+    layout, parts = operand.layout, operand.masked_elements
     if isinstance(layout, Masked) and parts is not None and operand.shape == elements.shape:
         if elements == layout.elements:
             return parts.chosen
-        if parts.others is not None and elements == layout.elements.beside:
-            return parts.others
-        if not layout.whole:
+        if parts.inactive is not None and elements == layout.elements.complement:
+            return parts.inactive
+        if not layout.needs_all:
             return columns(parts.chosen, elements.among(layout.elements))
     array = operand.array(chunk)
     array = array if operand.known.varying else array[None]
@@ -112,50 +112,50 @@ class Located:
       known: what is known of it before the program runs.
       base: of the form of its linear index, or None.
       bases: of the form of each component of the address, or None.
-      find: gives `index` and `inside`, anew each time, as most accesses need neither; and what is made before a branch
-        is made for all.
+      compute: gives `index` and `inside`, anew each time, as most accesses need neither; and what is made before a
+        branch is made for all.
     """
 
     known: Address
     base: jax.Array | None
     bases: tuple[jax.Array | None, ...]
-    find: Callable[[], Found]
+    compute: Callable[[], Found]
 
     @property
     def index(self) -> jax.Array:
         """`[G or 1, n]` or `[G or 1, 1]` linear element index; within bounds wherever `inside` holds."""
-        return self.find()[0]
+        return self.compute()[0]
 
     @property
     def inside(self) -> jax.Array | None:
         """`[G or 1, n or 1]` true where the index is within bounds, or None if it is proved to be."""
-        return None if self.known.proved else self.find()[1]
+        return None if self.known.proved else self.compute()[1]
 
-    def found(self) -> "Located":
+    def computed_once(self) -> "Located":
         """The same, found once for several who ask."""
-        return self.at(*self.find())
+        return self.at(*self.compute())
 
-    def settled(self) -> "Located":
+    def materialised(self) -> "Located":
         """The same, computed before anything uses it: XLA's gathers compute places element by element."""
-        index, inside = self.find()
+        index, inside = self.compute()
         if inside is None:
-            return self.at(fusion_barriers.settled(index), None)
-        found = fusion_barriers.settled(jnp.where(inside, index, index.dtype.type(-1)))
+            return self.at(fusion_barriers.materialised(index), None)
+        found = fusion_barriers.materialised(jnp.where(inside, index, index.dtype.type(-1)))
         return self.at(jnp.maximum(found, found.dtype.type(0)), found >= found.dtype.type(0))
 
     def trusted(self) -> "Located":
         """The same where somebody has looked and found it to be within bounds."""
-        return dataclasses.replace(self, known=self.known.trusted(), find=lambda: (self.find()[0], None))
+        return dataclasses.replace(self, known=self.known.trusted(), compute=lambda: (self.compute()[0], None))
 
     def at(self, index: jax.Array, inside: jax.Array | None) -> "Located":
         """The same with an index that was found otherwise."""
-        return dataclasses.replace(self, find=lambda: (index, inside))
+        return dataclasses.replace(self, compute=lambda: (index, inside))
 
     def shifted(self, zero: jax.Array) -> "Located":
         """The same, known only when `zero` is."""
 
         def find() -> Found:
-            index, inside = self.find()
+            index, inside = self.compute()
             return index + zero, inside
 
         base, *bases = (zero if b is None else lax.add(b, zero) for b in (self.base, *self.bases))
@@ -183,10 +183,10 @@ def locate(known: Address, buffer: Buffer, indices: Sequence[Emitted], chunk: Em
     """Where an access lies, from what is known of that and the components of its index."""
     found = _bases(indices, known) if known.components else ()
     base = forms.base(found, strided_patterns.strides(buffer.shape))
-    return Located(known, base, found, functools.partial(_find, known, indices, chunk))
+    return Located(known, base, found, functools.partial(_index_and_bounds, known, indices, chunk))
 
 
-def _find(known: Address, indices: Sequence[Emitted], chunk: EmittedChunk) -> Found:
+def _index_and_bounds(known: Address, indices: Sequence[Emitted], chunk: EmittedChunk) -> Found:
     """The linear index, and whether it is within bounds where that is not proved."""
     inside, index, dtype = None, jnp.zeros((1, 1), known.dtype), known.dtype
     each = zip(indices, known.safe, strided_patterns.strides(known.shape), known.shape, strict=True)
@@ -245,7 +245,7 @@ def starts(buffer: Buffer, address: Located, further: Sequence[int], chunk: Emit
     return first, *others
 
 
-def places(buffer: Buffer, index: jax.Array, where: ActiveElements, chunk: EmittedChunk) -> jax.Array:
+def buffer_positions(buffer: Buffer, index: jax.Array, where: ActiveElements, chunk: EmittedChunk) -> jax.Array:
     """`[G or 1, n]` position in the buffer of a linear index into the memory of a group or work-item."""
     if buffer.space == "global":
         return index if buffer.origin is None else index - buffer.origin_element(index.dtype)

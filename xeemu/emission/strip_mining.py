@@ -35,15 +35,15 @@ def _block(loop: EmittedLoop, version: BlockedLoop, iterations: int, packed: lis
     """What is carried after so many iterations, from what is before."""
     block, moves = version.blocks[iterations], loop.counted.moves
     slices = {n: _Slices.of(at, moves[n], iterations) for n, at in loop.placed(packed, block.loads).items()}
-    places = loop.placed(packed, block.updates)
-    made: dict[int, list[UpdateOperands]] = {n: [] for n in places}
+    placed = loop.placed(packed, block.updates)
+    made: dict[int, list[UpdateOperands]] = {n: [] for n in placed}
     for number in range(iterations):
         loaded = {n: each.of_iteration(number) for n, each in slices.items()}
         outputs = loop.outputs(packed, block.iteration, loaded)
         for n, each in made.items():
-            each.extend(as_memory(outputs[loop.counted.carry(n)]).left)
+            each.extend(as_memory(outputs[loop.counted.carry(n)]).pending)
         packed = loop.packed(outputs, block.iteration)
-    for n, place in places.items():
+    for n, place in placed.items():
         k = loop.counted.carry(n)
         stores = batched_updates.side_by_side(made[n], place.window)
         packed[k] = batched_updates.after(packed[k], place.window, "store", stores)

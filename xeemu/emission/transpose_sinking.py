@@ -35,7 +35,7 @@ def put_off(function: Callable[..., Sequence[jax.Array]]) -> Callable[..., list[
 
     def turned(*arguments: jax.Array) -> list[jax.Array]:
         body = inlining.inlined(importing.imported(jax.make_jaxpr(function)(*arguments)), lambda op: True)
-        return [value.array for value in _carried_out(body, list(map(_as_it_is, arguments)))]
+        return [value.array for value in _carried_out(body, list(map(_untransposed, arguments)))]
 
     return turned
 
@@ -68,7 +68,7 @@ class _Transposed:
             return jnp.broadcast_to(self.source.reshape(()), self.shape)
         if self.in_order:
             return self.source.reshape(self.shape)
-        source = fusion_barriers.settled(self.source) if self.fused else self.source
+        source = fusion_barriers.materialised(self.source) if self.fused else self.source
         strided = StridedPattern(self.axes)
         return strided_slices.arranged(source.reshape(strided.extents), strided).reshape(self.shape)
 
@@ -82,13 +82,13 @@ class _Transposed:
             return self.reshaped(shape)
         own = _of_dimensions(self.axes, self.shape)
         if own is None:
-            return _as_it_is(self.array).transposed(order)
+            return _untransposed(self.array).transposed(order)
         return dataclasses.replace(
             self, axes=tuple(strided_patterns.joined(axis for k in order for axis in own[k])), shape=shape
         )
 
 
-def _as_it_is(array: Any, fused: bool = False) -> _Transposed:
+def _untransposed(array: Any, fused: bool = False) -> _Transposed:
     array = jnp.asarray(array)
     return _Transposed(array, (StridedAxis(array.size, 1),) if array.size > 1 else (), array.shape, fused)
 
@@ -120,7 +120,7 @@ def _carried_out(body: Region, arguments: Sequence[_Transposed]) -> list[_Transp
 
     def read(value: Value) -> _Transposed:
         if isinstance(value, Constant) and value not in known:
-            known[value] = _as_it_is(value.array)
+            known[value] = _untransposed(value.array)
         return known[value]
 
     for number in body.needed(body.outputs):
@@ -139,8 +139,8 @@ def _results(op: Op, operands: list[_Transposed]) -> list[_Transposed]:
     if op.name == "dynamic_update_slice" and operands[0].shape == operands[1].shape:
         given = [operand.array for operand in operands]  # of which nothing is left but what is written
     else:
-        given = list(map(_beside_others, operands))
-    return [_as_it_is(array, op.name not in _CUTTING) for array in evaluation.results(op, given)]
+        given = list(map(_unfused, operands))
+    return [_untransposed(array, op.name not in _CUTTING) for array in evaluation.results(op, given)]
 
 
 def _moved(op: Op, operand: _Transposed) -> _Transposed | None:
@@ -157,12 +157,12 @@ def _computed(op: Op, operands: list[_Transposed]) -> _Transposed:
     shape = op.results[0].shape
     full = [operand for operand in operands if operand.source.size > 1]
     if any(one.axes != full[0].axes or one.shape != shape for one in full):
-        return _as_it_is(evaluation.results(op, list(map(_beside_others, operands)))[0], fused=True)
+        return _untransposed(evaluation.results(op, list(map(_unfused, operands)))[0], fused=True)
     of_source = full[0].source.shape if full else ()
     (found,) = evaluation.results(op, [dataclasses.replace(one, axes=(), shape=of_source).array for one in operands])
     return _Transposed(found, full[0].axes if full else (), shape, fused=True)
 
 
-def _beside_others(operand: _Transposed) -> jax.Array:
+def _unfused(operand: _Transposed) -> jax.Array:
     """An array for an operation that XLA would fuse its transposition with: that is made for itself."""
-    return operand.array if operand.in_order else fusion_barriers.settled(operand.array)
+    return operand.array if operand.in_order else fusion_barriers.materialised(operand.array)

@@ -29,7 +29,7 @@ class Emitted:
       layout: how its elements lie in the arrays that follow.
       base: the base of its lane form; None if it has none.
       computed: the array that the layout says there is; None for a lane form, and for some elements alone.
-      parts: some elements for themselves, and perhaps the others, if the layout has such.
+      masked_elements: some elements for themselves, and perhaps the others, if the layout has such.
     """
 
     known: Known
@@ -38,7 +38,7 @@ class Emitted:
     layout: Layout
     base: Any = None
     computed: jax.Array | None = None
-    parts: "MaskedElements | None" = None
+    masked_elements: "MaskedElements | None" = None
 
     def array(self, chunk: EmittedChunk) -> jax.Array:
         """`[G, *shape]` if it varies between groups, else `shape`."""
@@ -47,8 +47,8 @@ class Emitted:
                 assert self.known.form is not None
                 return materialise(self.known.form, self.base, self.dtype, self.known.varying, chunk)
             case Masked(elements, apart=True):
-                assert self.parts is not None
-                return self._by_item(self.parts.joined(elements), chunk)
+                assert self.masked_elements is not None
+                return self._by_item(self.masked_elements.joined(elements), chunk)
             case BySubgroup(lanes):
                 return self._of_lanes(lanes)
         return of_groups(self.laid_out, layouts.sharing(self.layout))
@@ -78,17 +78,17 @@ class MaskedElements:
 
     Attributes:
       chosen: `[G or 1, n]`
-      others: `[G or 1, m]` all others, where the layout has these apart and they are needed.
+      inactive: `[G or 1, m]` all others, where the layout has these apart and they are needed.
     """
 
     chosen: jax.Array
-    others: jax.Array | None = None
+    inactive: jax.Array | None = None
 
     def joined(self, elements: Elements) -> jax.Array:
         """`[G or 1, n + m]` all elements in their places, of which some lie side by side."""
-        assert self.others is not None
-        groups, first = max(self.chosen.shape[0], self.others.shape[0]), int(elements.chosen[0])
-        parts = [self.others[:, :first], self.chosen, self.others[:, first:]]
+        assert self.inactive is not None
+        groups, first = max(self.chosen.shape[0], self.inactive.shape[0]), int(elements.chosen[0])
+        parts = [self.inactive[:, :first], self.chosen, self.inactive[:, first:]]
         each = [jnp.broadcast_to(part, (groups, part.shape[1])) for part in parts if part.shape[1]]
         return jnp.concatenate(each, axis=1)
 
@@ -108,7 +108,7 @@ class Groupwise:
 
     def shared_by(self, sharing: Sharing | None) -> jax.Array:
         """The same as other groups share them."""
-        return self.values if sharing == self.sharing else own(of_groups(self.values, self.sharing), sharing)
+        return self.values if sharing == self.sharing else shared_once(of_groups(self.values, self.sharing), sharing)
 
 
 def of_groups(values: jax.Array, sharing: Sharing | None) -> jax.Array:
@@ -121,7 +121,7 @@ def of_groups(values: jax.Array, sharing: Sharing | None) -> jax.Array:
     return jnp.broadcast_to(flat, (*sharing.block, math.prod(rest))).reshape(-1, *rest)
 
 
-def own(values: jax.Array, sharing: Sharing | None) -> jax.Array:
+def shared_once(values: jax.Array, sharing: Sharing | None) -> jax.Array:
     """`[own groups, ...]` from `[G or 1, ...]` values that groups share so; the same if none do."""
     if sharing is None:
         return values

@@ -67,9 +67,9 @@ class _Emitted:
 
     def first(self) -> list[Any]:
         """What is carried before the first iteration."""
-        return packing.packed([slot.like for slot in self.slots], self.plan.first, self.emitter.context.chunk)
+        return packing.packed([slot.template for slot in self.slots], self.plan.first, self.emitter.context.chunk)
 
-    def goes_on(self, packed: list[Any], running: jax.Array | None) -> jax.Array:
+    def has_next(self, packed: list[Any], running: jax.Array | None) -> jax.Array:
         """True if there is another iteration, for the groups of a mask."""
         inputs = [
             *control.region_captures(self.applied.op, self.applied.operands, 0),
@@ -87,7 +87,7 @@ class _Emitted:
         outputs = self.emitter.body(self.plan.body, inputs, running)
         return packing.packed(outputs, self.plan.body.carries, self.emitter.context.chunk)
 
-    def kept(self, packed: list[Any], running: jax.Array) -> list[Any]:
+    def after_masked(self, packed: list[Any], running: jax.Array) -> list[Any]:
         """The same, but that all groups that are not in the mask keep their values; they touch no memory."""
         each = zip(self.after(packed, running), packed, self.slots, strict=True)
         return [new if slot.known.space else packing.selected(running, new, old) for new, old, slot in each]
@@ -96,7 +96,7 @@ class _Emitted:
         """What is carried in the end, if nothing but the predicate ends the loop."""
         active = self.applied.active
         last: list[Any] = lax.while_loop(
-            lambda packed: self.goes_on(packed, active), lambda packed: self.after(packed, active), self.first()
+            lambda packed: self.has_next(packed, active), lambda packed: self.after(packed, active), self.first()
         )
         return last
 
@@ -108,7 +108,7 @@ def _counted(loop: _Emitted, limit: int) -> _Last:
     def again(state: tuple[list[Any], jax.Array, Any]) -> jax.Array:
         packed, iterations, observer.state = state
         # The one after the last that it may have tells that there is one.
-        return loop.goes_on(packed, active) & _may_go_on(observer, iterations <= np.uint32(limit))
+        return loop.has_next(packed, active) & _may_continue(observer, iterations <= np.uint32(limit))
 
     def counted(state: tuple[list[Any], jax.Array, Any]) -> tuple[list[Any], jax.Array, Any]:
         packed, iterations, observer.state = state
@@ -120,9 +120,9 @@ def _counted(loop: _Emitted, limit: int) -> _Last:
     return last, iterations > np.uint32(limit)
 
 
-def _may_go_on(observer: Observer, within: jax.Array) -> jax.Array:
+def _may_continue(observer: Observer, within: jax.Array) -> jax.Array:
     """True if a loop within its limit may go on."""
-    may = observer.goes_on()
+    may = observer.may_continue()
     return within if may is None else within & may
 
 
@@ -132,18 +132,18 @@ def _bottom_tested(loop: _Emitted, plan: BottomTested) -> _Last:
 
     def groups(packed: list[Any], running: jax.Array) -> jax.Array:
         """Those that go on, or whether all do."""
-        return running & loop.goes_on(packed, running) if plan.divergent else loop.goes_on(packed, active)
+        return running & loop.has_next(packed, running) if plan.divergent else loop.has_next(packed, active)
 
     def body(state: tuple[Any, ...]) -> tuple[Any, ...]:
         packed, mark, observer.state = state
         running = _running(mark)
-        after = loop.kept(packed, running) if plan.divergent else loop.after(packed, active)
+        after = loop.after_masked(packed, running) if plan.divergent else loop.after(packed, active)
         left = _next(mark, groups(after, running))
         return after, interrupted(left) if plan.interruptible else left, observer.state
 
     def interrupted(mark: jax.Array) -> jax.Array:
         """With nobody going on where loops may not."""
-        may = None if plan.limit is None else observer.goes_on()
+        may = None if plan.limit is None else observer.may_continue()
         return mark if may is None else jnp.where(may, mark, jnp.minimum(mark, np.int32(0)))
 
     def iterations(state: tuple[Any, ...]) -> tuple[Any, ...]:

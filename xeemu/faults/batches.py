@@ -109,14 +109,14 @@ def tables(pairs: Sequence[tuple[Spot, Spot]]) -> dict[Allocation, Table]:
     """The tables of all memories."""
     by_memory: dict[Allocation, list[int]] = {}
     for number, (spot, _) in enumerate(pairs):
-        by_memory.setdefault(spot.place.memory, []).append(number)
+        by_memory.setdefault(spot.access_site.memory, []).append(number)
     return {memory: _table(pairs, numbers) for memory, numbers in by_memory.items()}
 
 
 def _table(pairs: Sequence[tuple[Spot, Spot]], numbers: Sequence[int]) -> Table:
     spots = tuple(dict.fromkeys(spot for number in numbers for spot in pairs[number]))
     place = {spot: k for k, spot in enumerate(spots)}
-    stores = np.array([spot.place.op == "store" for spot in spots])
+    stores = np.array([spot.access_site.op == "store" for spot in spots])
     alone = np.full(len(spots), -1)
     each: list[list[tuple[int, int, bool]]] = [[] for _ in spots]
     for number in numbers:

@@ -11,7 +11,7 @@ from xeemu.faults import epochs
 from xeemu.knowledge import instances, symbolic_addresses
 from xeemu.knowledge.access_tree import AccessTree, MemoryOperation
 from xeemu.knowledge.budget import BudgetedGrid
-from xeemu.knowledge.expressions import Axis, Expression
+from xeemu.knowledge.expressions import Expression, LoopAxis
 from xeemu.knowledge.growth import STILL, Growths
 from xeemu.knowledge.periodicity import Box, Progressions, Split
 
@@ -40,7 +40,7 @@ def of_both(one: "KnownAccess", other: "KnownAccess") -> tuple[np.ndarray, np.nd
     return here, there
 
 
-def _first(one: "KnownAccess", other: "KnownAccess", axis: Axis, partner: Axis) -> range | None:
+def _first(one: "KnownAccess", other: "KnownAccess", axis: LoopAxis, partner: LoopAxis) -> range | None:
     """The indices along an axis of both programs that stand for all; None if none do."""
     assert one.box is not None
     indices = one.box[axis]
@@ -64,7 +64,7 @@ class KnownAccess:
     tree: AccessTree
 
     @functools.cached_property
-    def own(self) -> tuple[Axis, ...]:
+    def own(self) -> tuple[LoopAxis, ...]:
         """The axis of the innermost loop, if it is in its body."""
         node = self.operation.node
         return () if node.parent is None else epochs.own_axes(node)
@@ -90,19 +90,19 @@ class KnownAccess:
         inside = Progressions(self.box)
         return [inside.of(e) for e in self._known]
 
-    def period(self, axis: Axis) -> int:
+    def period(self, axis: LoopAxis) -> int:
         """After how many indices along an axis all is as before."""
         return math.lcm(*(each.get(axis, STILL).period for each in self._growths))
 
-    def growth(self, axis: Axis, period: int) -> set[int]:
+    def growth(self, axis: LoopAxis, period: int) -> set[int]:
         """How much further its elements are after a period."""
         return set(np.unique(self._growths[0].get(axis, STILL).over(period)).tolist())
 
-    def elements(self, points: Mapping[Axis, range]) -> np.ndarray:
+    def elements(self, points: Mapping[LoopAxis, range]) -> np.ndarray:
         """`[points, n]`, as of `of_both`."""
         grid = BudgetedGrid({axis: np.array(indices) for axis, indices in points.items()})
         index, mask, *conditions = self._known
-        taken = symbolic_addresses.taken_at(self.operation, grid, mask, conditions)
+        taken = symbolic_addresses.active_at(self.operation, grid, mask, conditions)
         positions = symbolic_addresses.chosen(self.operation)
         elements = symbolic_addresses.flat(grid, index, self.operation.access.shape, positions)
         outer = math.prod(len(indices) for axis, indices in points.items() if axis not in self.own)

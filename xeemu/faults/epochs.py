@@ -13,7 +13,7 @@ import numpy as np
 from xeemu.ir import ops
 from xeemu.knowledge.access_tree import AccessTree, MemoryOperation, Node, SyncPoint
 from xeemu.knowledge.conflicts import Pair
-from xeemu.knowledge.expressions import Axis
+from xeemu.knowledge.expressions import LoopAxis
 from xeemu.knowledge.instances import Clock
 from xeemu.language.collectives import GROUP
 from xeemu.language.geometry import Geometry
@@ -85,7 +85,7 @@ def is_passed_by_all(sync_point: SyncPoint) -> bool:
     return sync_point.mask is None or (sync_point.mask.constant and bool(sync_point.mask.array.all()))
 
 
-def own_axes(node: Node) -> tuple[Axis, ...]:
+def own_axes(node: Node) -> tuple[LoopAxis, ...]:
     """The axes of a node that the node around it has not."""
     outer = node.parent.boxes[0] if node.parent and node.parent.boxes else {}
     return tuple(axis for axis in node.boxes[0] if axis not in outer) if node.boxes else ()
@@ -128,7 +128,7 @@ def _clocks(root: Node, ticks: Callable[[Step], bool], counts: Callable[[Node], 
                 total += ticks(part)
         return total
 
-    def visit(node: Node, offset: int, steps: Mapping[Axis, int], counting: bool) -> None:
+    def visit(node: Node, offset: int, steps: Mapping[LoopAxis, int], counting: bool) -> None:
         for part in _parts(node.steps):
             if not isinstance(part, tuple):
                 if isinstance(part, MemoryOperation):

@@ -48,7 +48,7 @@ def between_groups(name: str, pair: tuple[Spot, Spot], plain: bool, dialect: Dia
     """Accesses of two work-groups, or of two work-items of a plain range, that no flag has to do with."""
     both = "Make both atomic" if any(spot.ordering is not None for spot in pair) else "Use atomic operations"
     whom = "work-item" if plain else "work-group"
-    updates = dialect.updates(name, pair[0].place.memory.dtype)
+    updates = dialect.updates(name, pair[0].access_site.memory.dtype)
     return (
         f"Nothing orders the {whom}s of a launch.",
         f"{both}, {updates}, give each {whom} elements of its own, or split the launch: what one launch writes, the "

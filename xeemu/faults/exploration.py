@@ -225,7 +225,7 @@ class _Search:
     def run(self, order: turns.Turns, most: int) -> int:
         """Runs the launch in an order, and looks for conflicts if it comes to its end; gives the effort."""
         # Of the others no pair is looked for any more.
-        memories = tuple(dict.fromkeys(self.pairs[number][0].place.memory for number in self._open))
+        memories = tuple(dict.fromkeys(self.pairs[number][0].access_site.memory for number in self._open))
         history = History(memories, self._flags)
         effort, steps = recording.recorded(self.program, self.given, order, history, most)
         if history.lanes > _MOST_LANES:

@@ -151,7 +151,7 @@ class Trail:
         """`[G or 1, n or 1]` the lanes of an access to which an operand matters: a mask to all that come to it."""
         if is_mask:
             return event.executing(items)
-        return event.taken(items) if self.following.rule.inside else event.active(items)
+        return event.active_lanes(items) if self.following.rule.inside else event.active(items)
 
     # Marks.
 

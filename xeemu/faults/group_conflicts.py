@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from xeemu.knowledge import conflicts, instances
 from xeemu.knowledge.access_tree import AccessTree, MemoryOperation
 from xeemu.knowledge.conflicts import GROUP, SUB_GROUP, ElementUses, Pair
-from xeemu.knowledge.expressions import Axis, TooLarge
+from xeemu.knowledge.expressions import LoopAxis, TooLarge
 from xeemu.knowledge.instances import Clock, Excerpt
 
 
@@ -71,7 +71,7 @@ def _never(
         return False
 
 
-def _is_paced(operations: Sequence[MemoryOperation], clocks: Clocks, loop: Axis) -> bool:
+def _is_paced(operations: Sequence[MemoryOperation], clocks: Clocks, loop: LoopAxis) -> bool:
     """True if a barrier of the work-group ends each iteration of a loop, for those of some accesses that it holds."""
     return all(clocks.group[o].steps.get(loop) for o in operations if any(loop in box for box in o.node.boxes))
 

@@ -113,7 +113,7 @@ def unordered(
     """
     partners: dict[Spot, list[tuple[Spot, int, int, bool]]] = collections.defaultdict(list)
     for (first, second), reach in pairs.items():
-        if first.place.memory is memory:
+        if first.access_site.memory is memory:
             number = numbers[first, second]
             partners[second].append((first, number, reach, False))
             if first != second:

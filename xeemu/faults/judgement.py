@@ -41,7 +41,7 @@ def of_program(program: Program, watch: WatchList) -> Findings:
     watched = {place.site for place in watch.proofs.watched}
     watched |= {source.of_op(watch.proofs.sync_points[key].op) for key in watch.barriers}
     barriers = [source.of_op(m.op) for m in watch.proofs.sync_points.values() if epochs.is_barrier(m)]
-    sites = dict.fromkeys([*(place.site for place in watch.proofs.places), *barriers])
+    sites = dict.fromkeys([*(place.site for place in watch.proofs.access_sites), *barriers])
     return Findings(found, [s for s in sites if s not in watched], [s for s in sites if s in watched])
 
 
@@ -108,9 +108,9 @@ class _Judge:
     def unwritten(self) -> Iterator[Finding]:
         for spot, (count, vector) in zip(self._run.watch.unwritten, self._run.state["unwritten"], strict=True):
             if count:
-                memory, example = spot.place.memory, Unwritten(*vector.tolist())
+                memory, example = spot.access_site.memory, Unwritten(*vector.tolist())
                 item = self._run.item(example.group, example.item)
-                use = ExampleAccess(self._run.what(spot), spot.place.site, item, self._run.calls(spot))
+                use = ExampleAccess(self._run.what(spot), spot.access_site.site, item, self._run.calls(spot))
                 element = self._run.element(memory, example.element)
                 written = self._written(memory, example) + self._renewed(memory) + self._hidden(spot)
                 yield access_wording.uninitialized_read(element, use, int(count), written, self._run.dialect)
@@ -141,11 +141,11 @@ class _Judge:
         operations, root = self._run.watch.proofs.operations, self._run.watch.proofs.tree.root
 
         def memory(key: Any) -> Allocation | None:
-            return self._run.watch.proofs.place(key).memory if key in operations else None
+            return self._run.watch.proofs.access_site(key).memory if key in operations else None
 
         read = [o.key for o in self._run.operations(spot)]
         steered = dependence.of_loads(root.facts, read, memory).steered
-        lines = sorted({self._run.watch.proofs.place(key).site.line for key in steered if key in operations})
+        lines = sorted({self._run.watch.proofs.access_site(key).site.line for key in steered if key in operations})
         if not lines:
             return ""
         shown = ", ".join(map(str, lines[:_LONGEST_LIST])) + (" and more" if len(lines) > _LONGEST_LIST else "")
@@ -156,9 +156,11 @@ class _Judge:
         for spot, (count, vector) in zip(self._run.watch.bounds, self._run.state["beyond"], strict=True):
             if count:
                 group, item, *index = vector.tolist()
-                memory, lane = spot.place.memory, Beyond(group, item)
+                memory, lane = spot.access_site.memory, Beyond(group, item)
                 element = Element(memory.space, memory.name, tuple(index))
-                use = ExampleAccess(self._run.what(spot), spot.place.site, self._run.item(*lane), self._run.calls(spot))
+                use = ExampleAccess(
+                    self._run.what(spot), spot.access_site.site, self._run.item(*lane), self._run.calls(spot)
+                )
                 if (extent := self._extents.get(memory.name)) is not None:
                     yield access_wording.beyond_extent(
                         extent, index[0], memory.shape[0], use, int(count), self._run.dialect
@@ -183,10 +185,10 @@ class _Judge:
     def misaligned(self) -> Iterator[Finding]:
         for spot, (count, vector) in zip(self._run.watch.blocks, self._run.state["misaligned"], strict=True):
             if count:
-                memory, example = spot.place.memory, Misaligned(*vector.tolist())
+                memory, example = spot.access_site.memory, Misaligned(*vector.tolist())
                 element = Element(memory.space, memory.name, (example.element,))
                 item = self._run.item(example.group, example.item)
-                use = ExampleAccess(self._run.what(spot), spot.place.site, item, self._run.calls(spot))
+                use = ExampleAccess(self._run.what(spot), spot.access_site.site, item, self._run.calls(spot))
                 required = alignment.required_bytes(self._run.operations(spot)[0])
                 yield access_wording.misaligned_block(
                     element, memory.dtype.itemsize, required, use, int(count), self._run.dialect

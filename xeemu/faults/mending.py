@@ -18,7 +18,7 @@ def common_line(root: Node, pairs: Sequence[Pair]) -> int | None:
       pairs: the accesses.
     """
     course = _Course(root)
-    sites = {first.place.site: None for first, _ in pairs}
+    sites = {first.access_site.site: None for first, _ in pairs}
     for site in reversed(sites):
         ends = course.ends(site.line)
         if ends and all(course.orders(ends, pair) for pair in pairs):
@@ -35,7 +35,7 @@ class _Course:
 
     def ends(self, line: int) -> list[int]:
         """The numbers of the accesses behind each of which a line is over; none if not all work-items come there."""
-        of_line = [spot.place.site.line == line for spot in self._spots]
+        of_line = [spot.access_site.site.line == line for spot in self._spots]
         nodes = [operation.node for operation in self._operations]
         last = [k for k, own in enumerate(of_line) if own and not self._goes_on(of_line, nodes, k)]
         return [] if any(_is_divergent(self._operations[k]) for k in last) else last

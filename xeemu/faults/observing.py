@@ -92,7 +92,7 @@ def _only_stored(proofs: Proofs) -> list[Allocation]:
     """The memories of which no accesses but stores may race."""
     kinds: dict[Allocation, set[str]] = {}
     for spot in (spot for pair in proofs.races for spot in pair):
-        kinds.setdefault(spot.place.memory, set()).add(spot.place.op)
+        kinds.setdefault(spot.access_site.memory, set()).add(spot.access_site.op)
     return [memory for memory, each in kinds.items() if each == {"store"}]
 
 

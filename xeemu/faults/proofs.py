@@ -30,7 +30,7 @@ from xeemu.knowledge import conflicts, periodicity, symbolic_addresses
 from xeemu.knowledge.access_tree import AccessSite, AccessTree, Key, MemoryOperation, Node, SyncPoint
 from xeemu.knowledge.budget import Budget
 from xeemu.knowledge.conflicts import Pair
-from xeemu.knowledge.expressions import Axis, Expression, TooLarge
+from xeemu.knowledge.expressions import Expression, LoopAxis, TooLarge
 from xeemu.knowledge.periodicity import Progressions
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
@@ -41,7 +41,7 @@ from xeemu.language.orders import Ordering
 class Spot:
     """A memory operation of the source with its memory order; an unrolled loop makes several operations of it."""
 
-    place: AccessSite
+    access_site: AccessSite
     ordering: Ordering | None
 
     @classmethod
@@ -88,16 +88,16 @@ class Proofs:
     @functools.cached_property
     def watched(self) -> tuple[AccessSite, ...]:
         """The memory operations of which something is left to be watched, in the order of the program."""
-        racing = {spot.place for pair in self.races for spot in pair}
+        racing = {spot.access_site for pair in self.races for spot in pair}
         keys = self.bounds | self.unwritten | self.blocks
-        return tuple(p for p in self.places if p in racing or any(self.place(key) == p for key in keys))
+        return tuple(p for p in self.access_sites if p in racing or any(self.access_site(key) == p for key in keys))
 
     @functools.cached_property
-    def places(self) -> tuple[AccessSite, ...]:
+    def access_sites(self) -> tuple[AccessSite, ...]:
         """All memory operations of the source."""
-        return tuple(dict.fromkeys(self.place(key) for key in self.operations))
+        return tuple(dict.fromkeys(self.access_site(key) for key in self.operations))
 
-    def place(self, key: Key) -> AccessSite:
+    def access_site(self, key: Key) -> AccessSite:
         return self.operations[key][0].access_site
 
 
@@ -266,7 +266,7 @@ def _is_uniform(sync_point: SyncPoint, geometry: Geometry) -> bool:
 
 def _at_points(inside: Progressions, bools: Sequence[Expression]) -> list[np.ndarray]:
     """`[points, elements or 1]` of each bool, at points that stand for a whole box."""
-    periods: dict[Axis, int] = {}
+    periods: dict[LoopAxis, int] = {}
     for steps in map(inside.of, bools):
         periods |= {axis: math.lcm(periods.get(axis, 1), step.period) for axis, step in steps.items()}
     grid, _ = inside.representatives(periods)

@@ -49,7 +49,9 @@ class RaceFindings:
 
     def _lines(self, memory: Allocation) -> list[frozenset[Site]]:
         """The pairs of lines of a memory that a barrier would order, in the order of the program."""
-        return list(dict.fromkeys(frozenset(spot.place.site for spot in pair) for pair in self._apart.get(memory, ())))
+        return list(
+            dict.fromkeys(frozenset(spot.access_site.site for spot in pair) for pair in self._apart.get(memory, ()))
+        )
 
     def _all(self) -> Iterator[Finding]:
         alike: dict[Any, list[Finding]] = {}
@@ -58,7 +60,7 @@ class RaceFindings:
             for cases in ((GROUPS, SUB_GROUPS, ITEMS), _FENCED):
                 if counts[list(cases)].any():
                     found = self._conflict(number, pair, cases)
-                    alike.setdefault((found.kind, pair[0].place.memory, frozenset(found.sites)), []).append(found)
+                    alike.setdefault((found.kind, pair[0].access_site.memory, frozenset(found.sites)), []).append(found)
         alike = self._joined(alike)
         last = {memory: key for key in alike for memory in [key[1]] if memory in self._more}
         for key, same in alike.items():
@@ -74,7 +76,7 @@ class RaceFindings:
         Of a run in which none of them has stored anything else.
         """
         pairs = ((n, pair) for n, pair in enumerate(self._run.watch.pairs) if self._run.state["conflicts"][n].any())
-        return frozenset(pair[0].place.memory for n, pair in pairs if self._is_benign(n))
+        return frozenset(pair[0].access_site.memory for n, pair in pairs if self._is_benign(n))
 
     def _joined(self, alike: dict[Any, list[Finding]]) -> dict[Any, list[Finding]]:
         """Findings by what they are about, where those that one barrier would mend are about the same."""
@@ -101,7 +103,7 @@ class RaceFindings:
         )
         kind = WRONG_FENCE if case in _FENCED else DATA_RACE
         reasons = self._reasons(number, pair, case, (earlier, later))
-        element = self._run.element(pair[0].place.memory, example.element)
+        element = self._run.element(pair[0].access_site.memory, example.element)
         count = int(counts[list(cases)].sum())
         is_ordered = case not in _ACROSS and not self._run.geometry.plain
         epochs = (example.earlier_epoch, example.epoch) if is_ordered else None
@@ -112,7 +114,7 @@ class RaceFindings:
         narrow = all(s.ordering is not None for s in pair)
         if narrow and spot.ordering is not None:
             what = f"{what} of scope {spot.ordering.scope}"
-        return ExampleAccess(what, spot.place.site, self._run.item(group, item), self._run.calls(spot))
+        return ExampleAccess(what, spot.access_site.site, self._run.item(group, item), self._run.calls(spot))
 
     def _who(self, case: int) -> str:
         if self._run.geometry.plain:
@@ -132,16 +134,16 @@ class RaceFindings:
             case = GROUPS
         if self._is_benign(number):
             return NOTE, *explanations.same_value(case, self._run.dialect)
-        name = pair[0].place.memory.name
+        name = pair[0].access_site.memory.name
         if all(spot.ordering is not None for spot in pair):
             return ERROR, *explanations.narrow(name, case, self._run.dialect)
-        words = self._explored_reason(number, pair[0].place.memory, case)
+        words = self._explored_reason(number, pair[0].access_site.memory, case)
         if words is not None:
             return ERROR, *words
         if case not in _ACROSS and (copy := self._under_way(pair)) is not None:
             return ERROR, *explanations.under_way(copy, self._run.dialect)
         if case in _FENCED:
-            return ERROR, *self._wrong_fence(pair[0].place.memory)
+            return ERROR, *self._wrong_fence(pair[0].access_site.memory)
         if self._run.explored is None and self._may_be_ordered(pair):
             return NOTE, *explanations.not_followed(name)
         if case == GROUPS:
@@ -152,7 +154,7 @@ class RaceFindings:
             explanation += f" All are inside one sub-group: right only in lockstep, at sub-group size {lanes}."
         elif not self._run.state["conflicts"][number][ITEMS]:
             explanation += " All are between sub-groups, which run at their own pace."
-        memory, dialect = pair[0].place.memory, self._run.dialect
+        memory, dialect = pair[0].access_site.memory, self._run.dialect
         divergent = all(map(self._is_divergent, order))
         if divergent and case != ITEMS:
             return ERROR, explanation, explanations.apart(memory, dialect)
@@ -165,7 +167,7 @@ class RaceFindings:
 
     def _under_way(self, pair: tuple[Spot, Spot]) -> Site | None:
         """The line of an asynchronous copy that the source has before the other access."""
-        first, second = sorted((spot.place.site for spot in pair), key=lambda site: site.line)
+        first, second = sorted((spot.access_site.site for spot in pair), key=lambda site: site.line)
         begins = bool(self._run.dialect.copies) and self._run.dialect.copies in first.source
         return first if begins and first != second else None
 
@@ -184,7 +186,7 @@ class RaceFindings:
 
     def _common_advice(self, memory: Allocation, order: tuple[Spot, Spot]) -> str:
         barrier = self._run.dialect.barrier([memory.name], [memory.space])
-        own = frozenset(spot.place.site for spot in order)
+        own = frozenset(spot.access_site.site for spot in order)
         others = [_two_lines(pair) for pair in self._lines(memory) if pair != own]
         shown, more = others[:_LONGEST_LIST], len(others) - _LONGEST_LIST
         listed = ", ".join(shown) + (f" and {counted(more, 'more pair')}" if more > 0 else "")
@@ -200,14 +202,14 @@ class RaceFindings:
             apart = f"the calls at lines {calls[0]} and {calls[1]}, write {barrier} between them" if calls else None
             return (
                 "Let each work-item store to elements of its own, use atomic operations "
-                f"({dialect.updates(name, order[0].place.memory.dtype)}), or, if the accesses belong to "
+                f"({dialect.updates(name, order[0].access_site.memory.dtype)}), or, if the accesses belong to "
                 f"{apart or f'two iterations of a loop, end each with {barrier}'}."
             )
-        first, second = (spot.place.site.line for spot in order)
+        first, second = (spot.access_site.site.line for spot in order)
         if first == second:
             if self._is_of_turns(order):
                 return self._at_end_of_turns(order)
-            atomic = dialect.addition(name, order[0].place.memory.dtype)
+            atomic = dialect.addition(name, order[0].access_site.memory.dtype)
             return f"Use an atomic operation, {atomic}, or split the line and write {barrier} between."
         steps = [Spot.of(o) for o in self._run.watch.proofs.tree.root.operations()]
         if steps.index(order[0]) > steps.index(order[1]):
@@ -223,12 +225,11 @@ class RaceFindings:
         return steps.index(order[0]) > steps.index(order[1]) and self._called_after(order) is None
 
     def _at_end_of_turns(self, order: tuple[Spot, Spot]) -> str:
-        memory = order[0].place.memory
+        memory = order[0].access_site.memory
         barrier = self._run.dialect.barrier([memory.name], [memory.space])
         where = ", where all work-items come" if all(map(self._is_divergent, order)) else ""
-        return (
-            f"Write {barrier} at the end of each iteration of the loop, after line {order[0].place.site.line}{where}."
-        )
+        line = order[0].access_site.site.line
+        return f"Write {barrier} at the end of each iteration of the loop, after line {line}{where}."
 
     def _called_after(self, order: tuple[Spot, Spot]) -> tuple[int, int] | None:
         """The lines that lead to a spot and, further down, to another one, where functions are called several times."""
@@ -256,16 +257,16 @@ class RaceFindings:
     def _is_benign(self, number: int) -> bool:
         """True if a pair stores one value, which nobody else uses in the meantime and which follows from no race."""
         pair = self._run.watch.pairs[number]
-        if any(spot.place.op != "store" for spot in pair) or self._run.state["differing"][number]:
+        if any(spot.access_site.op != "store" for spot in pair) or self._run.state["differing"][number]:
             return False
-        if pair[0].place.memory in self._more:
+        if pair[0].access_site.memory in self._more:
             return False
         return not any(self._is_used(spot) for spot in pair) and not self._depends(pair)
 
     def _is_used(self, spot: Spot) -> bool:
         """True if a store conflicts with anything but stores of the same value."""
         return any(
-            counts.any() and (differing or any(other.place.op != "store" for other in pair))
+            counts.any() and (differing or any(other.access_site.op != "store" for other in pair))
             for pair, counts, differing in zip(
                 self._run.watch.pairs, self._run.state["conflicts"], self._run.state["differing"], strict=True
             )
@@ -279,7 +280,7 @@ class RaceFindings:
             for spots, counts in zip(self._run.watch.pairs, self._run.state["conflicts"], strict=True)
             if counts.any()
             for spot in spots
-            if spot.place.op != "store"
+            if spot.access_site.op != "store"
         }
         operations = self._run.watch.proofs.operations
         loads = [key for key, (o, *_) in operations.items() if Spot.of(o) in racing]
@@ -288,7 +289,7 @@ class RaceFindings:
         root = self._run.watch.proofs.tree.root
 
         def memory(key: Any) -> Allocation | None:
-            return self._run.watch.proofs.place(key).memory if key in operations else None
+            return self._run.watch.proofs.access_site(key).memory if key in operations else None
 
         dependent = dependence.of_loads(root.facts, loads, memory).updates
         return any(o.key in dependent for spot in pair for o in self._run.operations(spot))

@@ -86,7 +86,7 @@ class User:
         shape = (chunk.count, event.lanes.count)
         return cls(
             place=jnp.broadcast_to(places, shape).astype(np.int64),
-            taken=jnp.broadcast_to(event.taken(items), shape),
+            taken=jnp.broadcast_to(event.active_lanes(items), shape),
             element=jnp.broadcast_to(event.address.index, shape).astype(np.int64),
             group=jnp.broadcast_to(faulty_lanes.linear_ids(chunk)[:, None], shape),
             first=jnp.broadcast_to(jnp.asarray(first), shape),

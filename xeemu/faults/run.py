@@ -63,8 +63,8 @@ class Run:
     def use(self, key: Key, element: int, item: WorkItem) -> tuple[ExampleAccess, Element]:
         """An operation by a work-item, and the element that it uses."""
         spot = Spot.of(self.watch.operation(key))
-        return ExampleAccess(self.what(spot), spot.place.site, item, self.calls(spot)), self.element(
-            spot.place.memory, element
+        return ExampleAccess(self.what(spot), spot.access_site.site, item, self.calls(spot)), self.element(
+            spot.access_site.memory, element
         )
 
     def item(self, group: int, item: int) -> WorkItem:
@@ -80,7 +80,7 @@ class Run:
     def what(self, spot: Spot) -> str:
         """What is done at a spot: `"load"`, `"store"`, `"atomic add"`."""
         name = self.operations(spot)[0].name
-        return f"atomic {name}" if spot.place.op == "atomic" else name
+        return f"atomic {name}" if spot.access_site.op == "atomic" else name
 
 
 def work_item(geometry: Geometry, group: int, item: int, dialect: Dialect = PYTHON) -> WorkItem:

@@ -99,7 +99,7 @@ class Screened:
 
 def _is_possible(watch: WatchList) -> bool:
     """True if less than all that is watched may tell that a launch is right."""
-    stores = all(spot.place.op == "store" for spot in watch.spots)
+    stores = all(spot.access_site.op == "store" for spot in watch.spots)
     return stores and watch.proofs.additions is None and not _repeats(watch)
 
 
@@ -232,7 +232,7 @@ class Screening(Observer):
     def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: EmittedChunk) -> None:
         self._doubt(exceeded)
 
-    def goes_on(self) -> jax.Array:
+    def may_continue(self) -> jax.Array:
         return ~self.state["doubt"]
 
     def _doubt(self, wrong: jax.Array) -> None:
@@ -271,8 +271,10 @@ class Screening(Observer):
         kind = "stored" if memory.space == "global" else "own"
         known = self._local if kind == "own" else [m for m in self.watch.memories if m.space == "global"]
         number, shape = known.index(memory), (chunk.count, event.lanes.count)
-        places = jnp.broadcast_to(positions.places(event.buffer, event.address.index, event.lanes, chunk), shape)
-        taken = event.taken(self._items)
+        places = jnp.broadcast_to(
+            positions.buffer_positions(event.buffer, event.address.index, event.lanes, chunk), shape
+        )
+        taken = event.active_lanes(self._items)
         # By a scalar index all work-items of a group store to one element.
         each = np.int64(1 if event.lanes.shape or self._items == 1 else 2)
         alike = np.int64(math.prod(shape) // taken.size)

@@ -24,14 +24,14 @@ def parted(proofs: Proofs) -> Parts:
     """What is to be watched of a program, divided; each memory whose accesses may race is in one part as a whole."""
     exact = _Exact(proofs)
     racing = {pair: exact.are(*pair) for pair in proofs.races}
-    open_ = {pair[0].place.memory for pair, settled in racing.items() if not settled or not exact.sync_points}
+    open_ = {pair[0].access_site.memory for pair, settled in racing.items() if not settled or not exact.sync_points}
     return _divided(proofs, lambda memory: memory not in open_, exact)
 
 
 def without_races(parts: Parts, memories: Iterable[Allocation]) -> Parts:
     """The same, but that the races of some memories are left to the second part."""
     settled, rest = parts
-    moved = {pair: reach for pair, reach in settled.races.items() if pair[0].place.memory in set(memories)}
+    moved = {pair: reach for pair, reach in settled.races.items() if pair[0].access_site.memory in set(memories)}
     kept = {pair: reach for pair, reach in settled.races.items() if pair not in moved}
     return dataclasses.replace(settled, races=kept), dataclasses.replace(rest, races={**rest.races, **moved})
 
@@ -44,7 +44,7 @@ def any_exact_unproved(proofs: Proofs) -> bool:
 
 
 def _divided(proofs: Proofs, races_of: Callable[[Allocation], bool], exact: "_Exact") -> Parts:
-    races = {pair: reach for pair, reach in proofs.races.items() if races_of(pair[0].place.memory)}
+    races = {pair: reach for pair, reach in proofs.races.items() if races_of(pair[0].access_site.memory)}
     settled = dataclasses.replace(
         proofs,
         races=races,

@@ -103,7 +103,7 @@ class WatchList:
     @functools.cached_property
     def memories(self) -> tuple[Allocation, ...]:
         """The memories whose epochs are counted."""
-        return tuple(dict.fromkeys(spot.place.memory for spot in self.spots))
+        return tuple(dict.fromkeys(spot.access_site.memory for spot in self.spots))
 
     @functools.cached_property
     def layouts(self) -> Mapping[Allocation, StampFormat]:
@@ -157,7 +157,7 @@ class WatchList:
     @functools.cached_property
     def initialised(self) -> tuple[Allocation, ...]:
         """The memories of which it is kept what was written; those of the launch first, in the order of the program."""
-        found = dict.fromkeys(spot.place.memory for spot in self.unwritten)
+        found = dict.fromkeys(spot.access_site.memory for spot in self.unwritten)
         return tuple(sorted(found, key=lambda memory: memory.space != "global"))
 
     @functools.cached_property
@@ -228,7 +228,7 @@ class WatchList:
             return count, jnp.zeros(size, np.int64)
 
         return self._zeros_of_races() | {
-            "beyond": [found(len(Beyond._fields) + len(s.place.memory.shape)) for s in self.bounds],
+            "beyond": [found(len(Beyond._fields) + len(s.access_site.memory.shape)) for s in self.bounds],
             "unwritten": [found(len(Unwritten._fields)) for _ in self.unwritten],
             "present": list(present),
             "misaligned": [found(len(Misaligned._fields)) for _ in self.blocks],
@@ -272,7 +272,7 @@ class WatchList:
         if self.batched:
             numbered = ((k, memory) for k, memory in enumerate(self.memories) if memory.space == space)
             return {k: self._of_spots(memory, copies) for k, memory in numbered}
-        memories = ((n, spot.place.memory) for n, spot in enumerate(self.spots))
+        memories = ((n, spot.access_site.memory) for n, spot in enumerate(self.spots))
         return {n: self.stamps(memory, copies) for n, memory in memories if memory.space == space}
 
     def _of_spots(self, memory: Allocation, copies: int) -> list[jax.Array]:

@@ -156,9 +156,9 @@ class Watcher(Observer):
 
     def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: EmittedChunk) -> None:
         loop = self.limits.numbers[facts, number]
-        self._put("exceeded", loop, self._found["exceeded"][loop] | (exceeded & self.goes_on()))
+        self._put("exceeded", loop, self._found["exceeded"][loop] | (exceeded & self.may_continue()))
 
-    def goes_on(self) -> jax.Array:
+    def may_continue(self) -> jax.Array:
         return ~jnp.stack(self._found["exceeded"]).any()
 
     def _executed(self, event: AccessEvent) -> MemoryOperation | None:
@@ -265,7 +265,7 @@ class Watcher(Observer):
         for number, pair in pairs:
             if number not in alone:
                 other = pair[pair[0] == spot]
-                differs = stored.differ if stored is not None and other.place.op == "store" else None
+                differs = stored.differ if stored is not None and other.access_site.op == "store" else None
                 self._add(number, user, self._read(user, other), pair[0] == spot, differs)
         before = self._read(user, spot)
         self._stamp(user, spot)
@@ -276,7 +276,7 @@ class Watcher(Observer):
             self._add(number, user, self._read(user, spot), False, differs)
 
     def _user(self, event: AccessEvent, spot: Spot) -> User:
-        memory = self.watch.memories.index(spot.place.memory)
+        memory = self.watch.memories.index(spot.access_site.memory)
         epoch, sub_epoch = (self._found[kind][memory] for kind in ("epochs", "sub_epochs"))
         if self.watch.parts and event.lanes.shape:
             sub_epoch = sub_epoch[:, event.items(self._items) // self.chunk.geometry.sub_group_size]
@@ -294,7 +294,7 @@ class Watcher(Observer):
 
     def _stamp(self, user: User, spot: Spot) -> None:
         """Leaves the stamps of an access at its spot."""
-        layout, number = self.watch.layouts[spot.place.memory], self.watch.spots.index(spot)
+        layout, number = self.watch.layouts[spot.access_site.memory], self.watch.spots.index(spot)
         old = self._stamps(spot)
         target = jnp.where(user.taken, user.place, old[0].size).reshape(-1)
         new = races.stamped(layout, user, len(old))
@@ -311,7 +311,7 @@ class Watcher(Observer):
     def _judge(self, user: User, read: Sequence[jax.Array], number: int) -> jax.Array:
         """The cases of an access as a part of a pair by its number, see `races.judged`."""
         pair = self.watch.pairs[number]
-        layout, reach = self.watch.layouts[pair[0].place.memory], self.watch.proofs.races[pair]
+        layout, reach = self.watch.layouts[pair[0].access_site.memory], self.watch.proofs.races[pair]
         return races.judged(user, read, layout, reach, self.chunk.geometry.sub_group_size)
 
     def _add(
@@ -323,7 +323,10 @@ class Watcher(Observer):
         differs: Callable[[], jax.Array] | None,
     ) -> None:
         """Adds the conflicts of an access to those of a pair."""
-        layout, lanes = self.watch.layouts[self.watch.pairs[number][0].place.memory], self.chunk.geometry.sub_group_size
+        layout, lanes = (
+            self.watch.layouts[self.watch.pairs[number][0].access_site.memory],
+            self.chunk.geometry.sub_group_size,
+        )
         case = self._judge(user, read, number)
 
         def example(at: jax.Array) -> Conflict:
@@ -338,7 +341,7 @@ class Watcher(Observer):
 
     def _remember(self, event: AccessEvent, spot: Spot, after: Buffer | None) -> None:
         """Puts an access to those that wait."""
-        memory = spot.place.memory
+        memory = spot.access_site.memory
         number, shape = self.watch.memories.index(memory), (self.chunk.count, event.lanes.count)
         table = self.watch.tables[memory]
         place, chosen = self._places(event), table.places[spot]
@@ -351,7 +354,7 @@ class Watcher(Observer):
             RecordedAccess(
                 np.int64(chosen),
                 jnp.broadcast_to(place, shape),
-                jnp.broadcast_to(event.taken(self._items), shape),
+                jnp.broadcast_to(event.active_lanes(self._items), shape),
                 first,
                 last,
                 self._found["barriers"],
@@ -388,7 +391,7 @@ class Watcher(Observer):
         return self.chunk.geometry.items
 
     def _places(self, event: AccessEvent) -> jax.Array:
-        return positions.places(event.buffer, event.address.index, event.lanes, self.chunk)
+        return positions.buffer_positions(event.buffer, event.address.index, event.lanes, self.chunk)
 
     def _put(self, kind: str, number: int, entry: Any) -> None:
         entries = list(self._found[kind])

@@ -22,16 +22,16 @@ def nothing(memories: Sequence[Allocation], chunk: EmittedChunk) -> list[jax.Arr
 
 def missing(event: AccessEvent, written: jax.Array, chunk: EmittedChunk) -> jax.Array:
     """`[G or 1, n or 1]` true where a lane reads an element that has not been written."""
-    return event.taken(chunk.geometry.items) & ~written[_places(event, chunk)]
+    return event.active_lanes(chunk.geometry.items) & ~written[_places(event, chunk)]
 
 
 def after(event: AccessEvent, written: jax.Array, chunk: EmittedChunk) -> jax.Array:
     """What has been written after an access that writes; what it leaves unset is not."""
     nowhere = event.address.known.dtype.type(written.size)
-    targets = jnp.where(event.taken(chunk.geometry.items), _places(event, chunk), nowhere)
+    targets = jnp.where(event.active_lanes(chunk.geometry.items), _places(event, chunk), nowhere)
     every = jnp.broadcast_to(targets, (chunk.count, event.lanes.count)).reshape(-1)
     return written.at[every].set(not event.unset, mode="drop")
 
 
 def _places(event: AccessEvent, chunk: EmittedChunk) -> jax.Array:
-    return positions.places(event.buffer, event.address.index, event.lanes, chunk)
+    return positions.buffer_positions(event.buffer, event.address.index, event.lanes, chunk)

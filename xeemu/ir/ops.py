@@ -67,7 +67,7 @@ def without_rule(name: str, who: str) -> NotImplementedError:
 
 
 def unconverted(value: Value, definitions: Mapping[Value, Op]) -> Value:
-    """What a value is before JAX makes a weak type of its dtype a strong one; `definitions` as `Region.made`."""
+    """What a value is before JAX makes a weak type of its dtype a strong one; `definitions` as `Region.definitions`."""
     op = definitions.get(value)
     to_strong_type = op is not None and op.name == "convert_element_type" and op.operands[0].dtype == value.dtype
     return op.operands[0] if op is not None and to_strong_type else value

@@ -48,9 +48,9 @@ _CHOICES = (
 _TYPES = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u"}
 
 
-def rows(region: Region, place: Callable[[Op], str]) -> Iterator[Row]:
-    """A program line by line, what it returns at the end; `place` gives the line of the source of an operation."""
-    writer = _Writer(place)
+def rows(region: Region, location: Callable[[Op], str]) -> Iterator[Row]:
+    """A program line by line, what it returns at the end; `location` gives the line of the source of an operation."""
+    writer = _Writer(location)
     yield from writer.region(region, "")
     yield f"return {', '.join(map(writer.name, region.outputs))}", ""
 
@@ -72,13 +72,13 @@ class _Writer:
     """Names the values of a program and writes its operations.
 
     Attributes:
-      place: gives the line of the source that an operation comes from.
+      location: gives the line of the source that an operation comes from.
       names: of the values so far.
       some: for a value that says true if any work-item is in a mask, the mask's name.
       count: of names that were made up.
     """
 
-    place: Callable[[Op], str]
+    location: Callable[[Op], str]
     names: dict[Value, str] = dataclasses.field(default_factory=dict)
     some: dict[Value, str] = dataclasses.field(default_factory=dict)
     count: int = 0
@@ -105,7 +105,7 @@ class _Writer:
         if op.name in _STRUCTURED:
             yield from _STRUCTURED[op.name](self, op, indent)
         elif not self._is_some(op):
-            yield indent + self._plain(op), self.place(op)
+            yield indent + self._plain(op), self.location(op)
 
     def _is_some(self, op: Op) -> bool:
         """True if an operation says whether there are work-items of a mask; it needs no line of its own."""
@@ -128,7 +128,7 @@ class _Writer:
         elements = [f"{self._fresh(value)} in {self.name(whole)}" for value, whole in pairs]
         order = " backwards" if op.attributes["reverse"] else ""
         head = [f"loop {op.attributes['length']} times{order}", *elements, *starts]
-        yield f"{indent}{', '.join(head)}:", self.place(op)
+        yield f"{indent}{', '.join(head)}:", self.location(op)
         yield from self.region(body, indent + _INDENT)
         yield from self._next(body, indent)
         for result, value in zip(op.results[carries:], body.outputs[carries:], strict=True):
@@ -141,13 +141,13 @@ class _Writer:
         for tested, value in zip(predicate.inputs, body.inputs, strict=True):
             self.names[tested] = self.name(value)
         if (head := self._divergent(predicate)) is not None:
-            yield f"{indent}{', '.join([head, *starts])}:", self.place(op)
+            yield f"{indent}{', '.join([head, *starts])}:", self.location(op)
             yield from self.region(body, indent + _INDENT)
             yield from self._next(body, indent)
             return
-        yield f"{indent}{', '.join(['loop while', *starts])}:", self.place(op)
+        yield f"{indent}{', '.join(['loop while', *starts])}:", self.location(op)
         yield from self.region(predicate, indent + _INDENT)
-        yield f"{indent}{_INDENT}while {self.name(predicate.outputs[0])}:", self.place(op)
+        yield f"{indent}{_INDENT}while {self.name(predicate.outputs[0])}:", self.location(op)
         yield from self.region(body, indent + 2 * _INDENT)
         yield from self._next(body, indent + _INDENT)
 
@@ -162,13 +162,13 @@ class _Writer:
 
     def cond(self, op: Op, indent: str) -> Iterator[Row]:
         if (mask := self.some.get(op.operands[0])) is not None:
-            yield f"{indent}if there are work-items {mask}:", self.place(op)
+            yield f"{indent}if there are work-items {mask}:", self.location(op)
             yield from self.region(op.regions[1], indent + _INDENT)
             self.names |= {r: self.name(v) for r, v in zip(op.results, op.regions[1].outputs, strict=True)}
             return
         chosen = self.name(op.operands[0])
         for k, branch in enumerate(op.regions):
-            yield f"{indent}if {chosen} is {k}:", self.place(op)
+            yield f"{indent}if {chosen} is {k}:", self.location(op)
             yield from self.region(branch, indent + _INDENT)
             for result, value in zip(op.results, branch.outputs, strict=True):
                 text = self.name(value)

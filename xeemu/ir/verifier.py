@@ -19,7 +19,7 @@ class InvalidProgram(AssertionError):
     """A program that breaks a rule of the representation: a fault of the pass that has made it."""
 
 
-def verify(region: Region, place: Callable[[Op], str] = lambda op: "") -> None:
+def verify(region: Region, location: Callable[[Op], str] = lambda op: "") -> None:
     """Checks a program.
 
     Every value is given once, and before it is used; every operation is in the table; the regions of an operation take
@@ -30,12 +30,12 @@ def verify(region: Region, place: Callable[[Op], str] = lambda op: "") -> None:
 
     Args:
       region: the program, whose inputs with axes are memories.
-      place: the line of the source that an operation comes from.
+      location: the line of the source that an operation comes from.
 
     Raises:
       InvalidProgram: one of these does not hold; the message names the operation with its line.
     """
-    _Verifier(place).region(region, [_Version(v) if v.shape else None for v in region.inputs], {}, set())
+    _Verifier(location).region(region, [_Version(v) if v.shape else None for v in region.inputs], {}, set())
 
 
 @dataclasses.dataclass(eq=False)
@@ -53,9 +53,9 @@ _VersionOf = dict[Value, _Version | None]
 
 @dataclasses.dataclass(frozen=True)
 class _Verifier:
-    """Checks regions; `place` gives the line of an operation."""
+    """Checks regions; `location` gives the line of an operation."""
 
-    place: Callable[[Op], str]
+    location: Callable[[Op], str]
 
     def region(self, region: Region, inputs: _Versions, around: _VersionOf, updated: set[_Version]) -> _Versions:
         """Checks a region; gives what its outputs are.
@@ -266,7 +266,7 @@ class _Verifier:
         raise InvalidProgram(f"{self._described(op)} {what}")
 
     def _described(self, op: Op) -> str:
-        return f"{op.name} {self.place(op)}".rstrip()
+        return f"{op.name} {self.location(op)}".rstrip()
 
 
 def _carried(version: _Version | None) -> _Version | None:

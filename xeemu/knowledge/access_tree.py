@@ -18,7 +18,7 @@ from xeemu.ir.program import Op, Region
 from xeemu.ir.table import AccessKind, Traits
 from xeemu.knowledge import expressions, induction
 from xeemu.knowledge.analysis import Facts
-from xeemu.knowledge.expressions import Axis, Expression
+from xeemu.knowledge.expressions import Expression, LoopAxis
 from xeemu.knowledge.periodicity import Box
 from xeemu.language import primitives, source
 from xeemu.language.geometry import Geometry
@@ -236,7 +236,7 @@ class AccessTree:
     """
 
     root: Node
-    groups: tuple[Axis, ...]
+    groups: tuple[LoopAxis, ...]
     geometry: Geometry
 
     def sync_points(self) -> list[SyncPoint]:

@@ -54,7 +54,7 @@ class Elements:
         return self.all and self.step == 1
 
     @property
-    def own_shape(self) -> tuple[int, ...]:
+    def compact_shape(self) -> tuple[int, ...]:
         """That of an array of them alone: of all of them the access's."""
         return self.shape if self.all else (self.count,)
 
@@ -66,7 +66,7 @@ class Elements:
         return mask.reshape(self.shape)
 
     @property
-    def beside(self) -> "Elements":
+    def complement(self) -> "Elements":
         """All other elements."""
         return Elements(self.shape, np.delete(np.arange(math.prod(self.shape)), self.chosen))
 
@@ -105,7 +105,7 @@ def everyone(shape: tuple[int, ...]) -> Elements:
     return Elements(shape, np.arange(math.prod(shape)))
 
 
-def left_in(op: Op, known: Callable[[Value], Known]) -> Elements:
+def active_elements(op: Op, known: Callable[[Value], Known]) -> Elements:
     """The elements of an access that its mask leaves in as far as it is known before the program runs.
 
     Args:
@@ -216,7 +216,7 @@ def foreseen(op: Op, facts: Facts, copies: int = 1) -> Address:
       copies: of the memory, that lie in one array.
     """
     indices = [Index(facts.value(a), a.dtype) for a in ops.indices(op)]
-    return of_index(ops.viewed_shape(op), copies, indices, left_in(op, facts.value))
+    return of_index(ops.viewed_shape(op), copies, indices, active_elements(op, facts.value))
 
 
 def is_formed(op: Op, facts: Facts) -> bool:

@@ -71,9 +71,9 @@ class Facts:
       factors: for a value with a form, of which multiples of the bases of its operation's operands its base is the sum;
         a value that is missing is its own base.
       inner: for each structured operation the facts of its bodies (of `while`: the predicate's, then the body's).
-      places: for each `cond`, for each result that is a memory the numbers of the branch operands that it is the next
-        version of (several, if branches reach it in different ways), for others None.
-      found: what else was found out about the (sub)program, see `fact`.
+      previous_versions: for each `cond`, for each result that is a memory the numbers of the branch operands that it is
+        the next version of (several, if branches reach it in different ways), for others None.
+      derived: what else was found out about the (sub)program, see `fact`.
       constants: what is known of the arrays that were met so far.
     """
 
@@ -82,8 +82,8 @@ class Facts:
     values: dict[Value, Known] = dataclasses.field(default_factory=dict)
     factors: dict[Value, Factors] = dataclasses.field(default_factory=dict)
     inner: dict[int, tuple["Facts", ...]] = dataclasses.field(default_factory=dict)
-    places: dict[int, tuple[tuple[int, ...] | None, ...]] = dataclasses.field(default_factory=dict)
-    found: dict[Any, Any] = dataclasses.field(default_factory=dict, repr=False)
+    previous_versions: dict[int, tuple[tuple[int, ...] | None, ...]] = dataclasses.field(default_factory=dict)
+    derived: dict[Any, Any] = dataclasses.field(default_factory=dict, repr=False)
     constants: dict[Constant, Known] = dataclasses.field(default_factory=dict)
 
     @property
@@ -109,13 +109,13 @@ class Facts:
             dict(self.values),
             dict(self.factors),
             dict(self.inner),
-            dict(self.places),
+            dict(self.previous_versions),
             constants=dict(self.constants),
         )
 
     def forget(self, number: int, op: Op) -> None:
         """Leaves out what is known of an operation, but for its results."""
-        for known in (self.inner, self.places):
+        for known in (self.inner, self.previous_versions):
             known.pop(number, None)
         for value in op.results:
             self.factors.pop(value, None)
@@ -142,9 +142,9 @@ def fact(find: Callable[Concatenate[Facts, P], R]) -> Callable[Concatenate[Facts
     @functools.wraps(find)
     def once(facts: Facts, *args: P.args, **kwargs: P.kwargs) -> R:
         key = (find, args, tuple(sorted(kwargs.items())))
-        if key not in facts.found:
-            facts.found[key] = find(facts, *args, **kwargs)
-        result: R = facts.found[key]
+        if key not in facts.derived:
+            facts.derived[key] = find(facts, *args, **kwargs)
+        result: R = facts.derived[key]
         return result
 
     return once

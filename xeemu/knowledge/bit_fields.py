@@ -31,18 +31,18 @@ class BitField:
       value: it, of an integer dtype.
       shift: bits below the field.
       mask: the bits of the field; -1 for all from `shift` on.
-      places: the flat positions of the value's elements, of the integers' shape.
+      positions: the flat positions of the value's elements, of the integers' shape.
     """
 
     value: Value
     shift: int
     mask: int
-    places: np.ndarray
+    positions: np.ndarray
 
     def of(self, part: "BitField") -> "BitField":
         """The same integers, if this field's value is itself a field."""
         mask = self.mask & (part.mask >> self.shift)
-        return BitField(part.value, part.shift + self.shift, mask, part.places.reshape(-1)[self.places])
+        return BitField(part.value, part.shift + self.shift, mask, part.positions.reshape(-1)[self.positions])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -53,15 +53,15 @@ class Reader:
 
     def fields(self, value: Value) -> Iterator[BitField]:
         """An integer as a field of itself, of the value that it is computed from, and so on."""
-        field = _whole(value)
+        field = _whole_value(value)
         for _ in range(_MOST):
             if field is None:
                 return
             yield field
-            part = self._part(field.value)
+            part = self._field_of_operand(field.value)
             field = None if part is None else field.of(part)
 
-    def known(self, value: Value) -> np.ndarray | None:
+    def constant_elements(self, value: Value) -> np.ndarray | None:
         """What is known before the program runs: int64."""
         form = self.facts.value(value).form
         return form.pattern if form is not None and form.constant else None
@@ -70,26 +70,26 @@ class Reader:
         return self.facts.value(value).interval
 
     def _single(self, value: Value) -> int | None:
-        pattern = self.known(value)
+        pattern = self.constant_elements(value)
         return None if pattern is None else forms.single(pattern)
 
-    def _part(self, value: Value) -> BitField | None:
+    def _field_of_operand(self, value: Value) -> BitField | None:
         """Which field of an operand the result of an operation is."""
         op = self.facts.body.definitions.get(value)
         if op is None:
             return None
         if isinstance(control.of(op), control.Call):
-            return self._part_of_call(op, value)
+            return self._field_of_call(op, value)
         if op.name in constant_folding.MOVES:
-            whole, move = _whole(op.operands[0]), constant_folding.MOVES[op.name]
-            return dataclasses.replace(whole, places=move(op.attributes, whole.places)) if whole else None
-        taken = self._taken(op) if op.operands else None
+            whole, move = _whole_value(op.operands[0]), constant_folding.MOVES[op.name]
+            return dataclasses.replace(whole, positions=move(op.attributes, whole.positions)) if whole else None
+        taken = self._operands(op) if op.operands else None
         if taken is None or taken[0].shape != value.shape:
             return None
-        whole = _whole(taken[0])
+        whole = _whole_value(taken[0])
         return dataclasses.replace(whole, shift=taken[1], mask=taken[2]) if whole else None
 
-    def _part_of_call(self, op: Op, value: Value) -> BitField | None:
+    def _field_of_call(self, op: Op, value: Value) -> BitField | None:
         """Which field of an operand the result of a function is."""
         (facts,) = self.facts.within(self.facts.body.ops.index(op))
         given = dict(zip(facts.body.inputs, op.operands, strict=True))
@@ -99,7 +99,7 @@ class Reader:
             return None
         return dataclasses.replace(found, value=given[found.value])
 
-    def _taken(self, op: Op) -> tuple[Value, int, int] | None:
+    def _operands(self, op: Op) -> tuple[Value, int, int] | None:
         """Of what an elementwise operation takes apart the operand, the shift and the mask."""
         name, first, last = op.name, op.operands[0], op.operands[-1]
         if name == "convert_element_type":
@@ -115,7 +115,7 @@ class Reader:
         return (first, *taken) if taken else None
 
 
-def _whole(value: Value) -> BitField | None:
+def _whole_value(value: Value) -> BitField | None:
     """A value as a field of itself."""
     if isinstance(value, Constant) or not _is_integer(value.dtype) or value.size > LARGEST:
         return None

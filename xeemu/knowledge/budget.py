@@ -28,7 +28,7 @@ class Budget:
     @contextlib.contextmanager
     def portion(self) -> Iterator[None]:
         """Within it, no more is spent than a part of its own and what is common; what it leaves is common then."""
-        left = _Left(self._common + self._own)
+        left = _Remaining(self._common + self._own)
         before = _left.set(left)
         try:
             yield
@@ -38,11 +38,11 @@ class Budget:
 
 
 @dataclasses.dataclass
-class _Left:
+class _Remaining:
     units: float
 
 
-_left: ContextVar[_Left | None] = ContextVar("left", default=None)
+_left: ContextVar[_Remaining | None] = ContextVar("left", default=None)
 
 
 def is_limited() -> bool:

@@ -63,9 +63,9 @@ class _Check:
             self._names[facts.values[op.results[0]]] = op.attributes["name"]
         if op.name in ops.ACCESSES:
             self._store(facts, op, given)
-        return [v.dtype.itemsize == _WIDE and self._makes(op, given) for v in op.results]
+        return [v.dtype.itemsize == _WIDE and self._produces_64_bits(op, given) for v in op.results]
 
-    def _makes(self, op: Op, given: list[bool]) -> bool:
+    def _produces_64_bits(self, op: Op, given: list[bool]) -> bool:
         """True if a 64-bit result of `op` carries 64-bit data."""
         if op.name in ops.LANGUAGE:
             kind = ops.of(op).kind

@@ -197,7 +197,7 @@ class _Dataflow:
             self.body(branch, control.region_operands(op, operands, k)) for k, branch in enumerate(op.regions)
         )
         outputs = list(map(self.outputs, facts.inner[number]))
-        facts.places[number] = tuple(
+        facts.previous_versions[number] = tuple(
             tuple(k for k, known in enumerate(seen) if known is v) if v.space else None for v in outputs[0]
         )
         joined = [functools.reduce(_joined, alternatives) for alternatives in zip(*outputs, strict=True)]

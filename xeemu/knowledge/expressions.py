@@ -27,7 +27,7 @@ _LARGEST = 1 << 20
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Axis:
+class LoopAxis:
     """An index from 0 to `size` - 1 that executions are counted over."""
 
     name: str
@@ -56,7 +56,7 @@ class Expression:
     params: Mapping[str, Any]
     shape: tuple[int, ...]
     dtype: np.dtype
-    axes: frozenset[Axis]
+    axes: frozenset[LoopAxis]
     known: bool
     interval: Interval | None
     exact: bool
@@ -81,7 +81,7 @@ def constant(value: Any, dtype: Any = None) -> Expression:
     )
 
 
-def of_axis(axis: Axis, dtype: Any = np.int64) -> Expression:
+def of_axis(axis: LoopAxis, dtype: Any = np.int64) -> Expression:
     """The index itself, a scalar."""
     interval = (0, max(axis.size - 1, 0))
     exact = intervals.within(interval, intervals.of_dtype(dtype))
@@ -198,12 +198,12 @@ def inside(index: Expression, size: int) -> Expression:
     return both(least, TRUE if high else compare("lt", index, constant(size, np.int64)))
 
 
-def elements(array: Expression, places: Expression) -> Expression:
-    """`[*places, ...]` elements of an array along its first axis, at indices that are within bounds."""
-    shape = (*places.shape, *array.shape[1:])
+def elements(array: Expression, indices: Expression) -> Expression:
+    """`[*indices, ...]` elements of an array along its first axis, at indices that are within bounds."""
+    shape = (*indices.shape, *array.shape[1:])
     if not array.constant:
         return unknown(shape, array.dtype, array.interval)
-    return apply(TABLE, (array, places), {}, shape, array.dtype, array.interval, True)
+    return apply(TABLE, (array, indices), {}, shape, array.dtype, array.interval, True)
 
 
 def reshaped(x: Expression, shape: Sequence[int], interval: Interval | None = None) -> Expression:
@@ -264,7 +264,7 @@ class Grid:
       points: for each axis its values, int64.
     """
 
-    points: Mapping[Axis, np.ndarray]
+    points: Mapping[LoopAxis, np.ndarray]
     _known: dict[int, tuple[Expression, np.ndarray]] = dataclasses.field(default_factory=dict)
 
     def of(self, expression: Expression) -> np.ndarray:
@@ -316,7 +316,7 @@ def ordered(root: Expression, known: Mapping[int, Any]) -> Iterator[Expression]:
     return iter(sorted(found.values(), key=lambda e: e.depth))
 
 
-def places(e: Expression) -> np.ndarray:
+def source_positions(e: Expression) -> np.ndarray:
     """For each element of a move's result the flat number of the operand's element that it is."""
     (operand,) = e.operands
     moved: np.ndarray = constant_folding.MOVES[e.op](
@@ -327,4 +327,4 @@ def places(e: Expression) -> np.ndarray:
 
 def _moved(e: Expression, value: np.ndarray) -> np.ndarray:
     lead = value.shape[: value.ndim - len(e.operands[0].shape)]
-    return value.reshape(*lead, -1)[..., places(e).reshape(-1)].reshape(lead + e.shape)
+    return value.reshape(*lead, -1)[..., source_positions(e).reshape(-1)].reshape(lead + e.shape)

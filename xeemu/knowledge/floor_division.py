@@ -31,7 +31,7 @@ def natural(value: Value, made: Mapping[Value, Op], interval: Callable[[Value], 
 class _Floor:
     """Finds `where((sign(a) != sign(b)) & (rem(a, b) != 0), div(a, b) - 1, div(a, b))` among operations."""
 
-    made: Mapping[Value, Op]
+    definitions: Mapping[Value, Op]
 
     def division(self, value: Value) -> Op | None:
         """That of `a` by `b`, if the value is such a one."""
@@ -43,7 +43,7 @@ class _Floor:
         if one_less is None or one_less[0] is not quotient or not _is_number(one_less[1], 1) or conditions is None:
             return None
         of = self._operands(quotient, "div")
-        return self.made[quotient] if of is not None and self._corrects(conditions, of) else None
+        return self.definitions[quotient] if of is not None and self._corrects(conditions, of) else None
 
     def _corrects(self, conditions: list[Value], of: list[Value]) -> bool:
         differ, remains = (self._operands(condition, "ne") for condition in conditions)
@@ -60,11 +60,11 @@ class _Floor:
         )
 
     def _unconverted(self, values: list[Value]) -> list[Value]:
-        return [ops.unconverted(value, self.made) for value in values]
+        return [ops.unconverted(value, self.definitions) for value in values]
 
     def _where(self, value: Value) -> list[Value] | None:
         """The operands of a choice that is a subprogram of its own, in the order of `select_n`."""
-        op = self.made.get(value)
+        op = self.definitions.get(value)
         match None if op is None else control.of(op):
             case control.Call(body) if op is not None and len(body.ops) == 1 and body.ops[0].name == "select_n":
                 return _given(op, body)
@@ -72,7 +72,7 @@ class _Floor:
 
     def _operands(self, value: Value, name: str) -> list[Value] | None:
         """The operands of the operation that makes a value, if it is the one of such a name."""
-        op = self.made.get(value)
+        op = self.definitions.get(value)
         return list(op.operands) if op is not None and op.name == name else None
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xeemu.knowledge import expressions, forms, intervals
-from xeemu.knowledge.expressions import TABLE, Axis, Expression
+from xeemu.knowledge.expressions import TABLE, Expression, LoopAxis
 
 
 class Growth(NamedTuple):
@@ -43,7 +43,7 @@ class Growth(NamedTuple):
 STILL = Growth(1, 0)
 """Of a value that does not change along the axis."""
 
-Growths = Mapping[Axis, Growth]
+Growths = Mapping[LoopAxis, Growth]
 """Of a value, along each axis along which it changes."""
 
 
@@ -108,16 +108,16 @@ def _move(_: Fixed, e: Expression, growths: Sequence[Growth]) -> Growth:
     if np.ndim(growth.delta) == 0:
         return growth
     whole = np.broadcast_to(growth.delta, e.operands[0].shape).reshape(-1)
-    return Growth(growth.period, whole[expressions.places(e)])
+    return Growth(growth.period, whole[expressions.source_positions(e)])
 
 
 def _element(fixed: Fixed, e: Expression, growths: Sequence[Growth]) -> Growth | None:
     """Elements of an array with equal differences."""
-    array, place = e.operands[0].array, growths[1]
+    array, index = e.operands[0].array, growths[1]
     differences = np.diff(array.astype(np.int64), axis=0)
     if not len(differences) or (differences != differences[:1]).any():
         return None
-    return Growth(place.period, _simple(place.delta * differences[0]))
+    return Growth(index.period, _simple(index.delta * differences[0]))
 
 
 def _simple(delta: Any) -> Any:

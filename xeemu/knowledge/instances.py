@@ -13,11 +13,11 @@ import numpy as np
 
 from xeemu.knowledge import budget, periodicity, symbolic_addresses
 from xeemu.knowledge.access_tree import AccessTree, MemoryOperation
-from xeemu.knowledge.expressions import Axis, Expression, Grid, TooLarge
+from xeemu.knowledge.expressions import Expression, Grid, LoopAxis, TooLarge
 from xeemu.knowledge.growth import STILL, Growth
 from xeemu.knowledge.periodicity import Box, Progressions
 
-Excerpt = Mapping[Axis, np.ndarray]
+Excerpt = Mapping[LoopAxis, np.ndarray]
 """Indices that stand for a part of the launch: of groups along each axis of their id, of iterations of some loops."""
 
 _MOST = 1 << 22
@@ -35,9 +35,9 @@ class Clock:
     """
 
     offset: int
-    steps: Mapping[Axis, int]
+    steps: Mapping[LoopAxis, int]
 
-    def at(self, points: Mapping[Axis, np.ndarray]) -> np.ndarray:
+    def at(self, points: Mapping[LoopAxis, np.ndarray]) -> np.ndarray:
         """`[n for each axis]` int64 counts at the points of some axes."""
         shape = tuple(map(len, points.values()))
         total = np.full(shape, self.offset, np.int64)
@@ -81,7 +81,7 @@ def is_exact(operation: MemoryOperation, tree: AccessTree) -> bool:
 def excerpts(
     operations: Sequence[MemoryOperation],
     tree: AccessTree,
-    paced: Callable[[Axis], bool] = lambda loop: False,
+    paced: Callable[[LoopAxis], bool] = lambda loop: False,
     fixed: bool = False,
 ) -> list[Excerpt]:
     """Groups and iterations that stand for the whole launch as far as some known accesses go.
@@ -121,8 +121,8 @@ class Progress:
     """
 
     box: Box
-    index: Mapping[Axis, Growth]
-    still: Sequence[Mapping[Axis, Growth]]
+    index: Mapping[LoopAxis, Growth]
+    still: Sequence[Mapping[LoopAxis, Growth]]
 
 
 def progress(operation: MemoryOperation, tree: AccessTree) -> list[Progress]:
@@ -145,13 +145,13 @@ def _deciding(operation: MemoryOperation, tree: AccessTree) -> list[Expression]:
     return [symbolic_addresses.possible(operation, tree), *conditions]
 
 
-def _cuts(axis: Axis, boxes: Sequence[Box]) -> list[range]:
+def _cuts(axis: LoopAxis, boxes: Sequence[Box]) -> list[range]:
     """The axis between the ends of all boxes."""
     ends = sorted({0, axis.size, *(end for box in boxes for end in (box[axis].start, box[axis].stop))})
     return [range(a, b) for a, b in itertools.pairwise(ends)]
 
 
-def _indices(axis: Axis, part: range, facts: Sequence[Progress], fixed: bool) -> np.ndarray:
+def _indices(axis: LoopAxis, part: range, facts: Sequence[Progress], fixed: bool) -> np.ndarray:
     """The first groups along a part of an axis, after which all repeats."""
     period, growth = common(axis, part, facts)
     moving = len(growth) > 1 or (fixed and any(growth))
@@ -159,7 +159,7 @@ def _indices(axis: Axis, part: range, facts: Sequence[Progress], fixed: bool) ->
     return np.arange(part.start, part.start + _few(count))
 
 
-def _iterations(axis: Axis, facts: Sequence[Progress], paced: bool) -> np.ndarray:
+def _iterations(axis: LoopAxis, facts: Sequence[Progress], paced: bool) -> np.ndarray:
     """Iterations of a loop that stand for all."""
     around = [fact for fact in facts if axis in fact.box]
     chosen = []
@@ -171,7 +171,7 @@ def _iterations(axis: Axis, facts: Sequence[Progress], paced: bool) -> np.ndarra
     return np.unique(np.concatenate([np.arange(r.start, r.start + _few(len(r))) for r in chosen]))
 
 
-def common(axis: Axis, part: range, facts: Sequence[Progress]) -> tuple[int, set[int]]:
+def common(axis: LoopAxis, part: range, facts: Sequence[Progress]) -> tuple[int, set[int]]:
     """After how many indices of a part of an axis the accesses repeat, and by how much their addresses grow."""
     within = [fact for fact in facts if fact.box[axis].start < part.stop and part.start < fact.box[axis].stop]
     steps = [fact.index.get(axis, STILL) for fact in within]
@@ -229,7 +229,7 @@ def _in_box(
     if not all(map(len, points.values())) or not len(items):
         return None
     grid = Grid(points)
-    taken = symbolic_addresses.taken_at(operation, grid, mask, conditions)
+    taken = symbolic_addresses.active_at(operation, grid, mask, conditions)
     element = symbolic_addresses.flat(grid, index, operation.access.shape, symbolic_addresses.chosen(operation))
     counts = [clock.at(points).reshape(-1, 1) for clock in clocks]
     lead = (len(number), len(items))
@@ -248,19 +248,19 @@ def _items(operation: MemoryOperation, tree: AccessTree, everyone: bool) -> np.n
 
 
 def _points(
-    box: Box, excerpt: Excerpt, known: Sequence[Expression], clocks: Sequence[Clock], groups: Sequence[Axis]
-) -> tuple[dict[Axis, np.ndarray], np.ndarray]:
+    box: Box, excerpt: Excerpt, known: Sequence[Expression], clocks: Sequence[Clock], groups: Sequence[LoopAxis]
+) -> tuple[dict[LoopAxis, np.ndarray], np.ndarray]:
     """Indices of each axis in a box, and for each combination of them the number of its group in the excerpt."""
     needed = frozenset().union(*(e.axes for e in known), *(clock.steps for clock in clocks), groups)
-    points: dict[Axis, np.ndarray] = {}
+    points: dict[LoopAxis, np.ndarray] = {}
     number, stride = np.zeros((1,) * len(box), np.int64), groups_of(excerpt, groups)
-    for place, (axis, indices) in enumerate(box.items()):
+    for position, (axis, indices) in enumerate(box.items()):
         every = excerpt[axis] if axis in excerpt else np.arange(indices.start, indices.stop)
         inside = np.flatnonzero((every >= indices.start) & (every < indices.stop))
         points[axis] = every[inside] if axis in needed else every[inside[:1]]
         if axis in groups:
             stride //= len(every)
-            number = number + (inside * stride).reshape(-1, *(1,) * (len(box) - place - 1))
+            number = number + (inside * stride).reshape(-1, *(1,) * (len(box) - position - 1))
     shape = tuple(map(len, points.values()))
     return points, np.broadcast_to(number, shape).reshape(-1)
 
@@ -277,6 +277,6 @@ def everywhere(tree: AccessTree) -> Excerpt:
     return {axis: np.arange(axis.size) for axis in tree.groups}
 
 
-def groups_of(excerpt: Excerpt, groups: Sequence[Axis]) -> int:
+def groups_of(excerpt: Excerpt, groups: Sequence[LoopAxis]) -> int:
     """How many groups of an excerpt there are."""
     return math.prod(len(excerpt[axis]) for axis in groups)

@@ -16,10 +16,10 @@ import numpy as np
 
 from xeemu.knowledge import budget, constant_folding, expressions, growth
 from xeemu.knowledge.budget import Budget, BudgetedGrid
-from xeemu.knowledge.expressions import AXIS, UNKNOWN, Axis, Expression, Grid, TooLarge
+from xeemu.knowledge.expressions import AXIS, UNKNOWN, Expression, Grid, LoopAxis, TooLarge
 from xeemu.knowledge.growth import STILL, Growth, Growths, difference
 
-Box = Mapping[Axis, range]
+Box = Mapping[LoopAxis, range]
 """Indices of each axis: a part of all executions."""
 
 # So many values are looked at one by one rather than divided into boxes; beyond so many boxes all is given up.
@@ -84,7 +84,7 @@ class Progressions:
 
     def __init__(self, box: Box, few: int = FEW_VALUES):
         self.box, self.few = box, few
-        self._known: dict[int, tuple[Expression, dict[Axis, Growth]]] = {}
+        self._known: dict[int, tuple[Expression, dict[LoopAxis, Growth]]] = {}
         self._first = BudgetedGrid({axis: np.array(indices[:1]) for axis, indices in box.items()})
 
     def of(self, expression: Expression) -> Growths:
@@ -122,7 +122,7 @@ class Progressions:
             least, most = least + np.minimum(*ends), most + np.maximum(*ends)
         return (int(least.min()), int(most.max()))
 
-    def representatives(self, periods: Mapping[Axis, int]) -> tuple[Grid, list[np.ndarray]]:
+    def representatives(self, periods: Mapping[LoopAxis, int]) -> tuple[Grid, list[np.ndarray]]:
         """Points that stand for the whole box where everything repeats with these periods along its axes.
 
         Returns:
@@ -131,20 +131,20 @@ class Progressions:
         chosen, weights = {}, []
         for axis, indices in self.box.items():
             count = min(periods.get(axis, 1), len(indices))
-            places = np.arange(count)
-            chosen[axis] = indices.start + places
-            weights.append((len(indices) - 1 - places) // count + 1)
+            residues = np.arange(count)
+            chosen[axis] = indices.start + residues
+            weights.append((len(indices) - 1 - residues) // count + 1)
         return BudgetedGrid(chosen), weights
 
     # Rules.
 
-    def _get(self, e: Expression) -> dict[Axis, Growth]:
+    def _get(self, e: Expression) -> dict[LoopAxis, Growth]:
         return {} if e.constant else self._known[id(e)][1]
 
-    def _extent(self, axis: Axis) -> int:
+    def _extent(self, axis: LoopAxis) -> int:
         return len(self.box[axis])
 
-    def _steps(self, e: Expression) -> dict[Axis, Growth]:
+    def _steps(self, e: Expression) -> dict[LoopAxis, Growth]:
         if e.op == UNKNOWN:
             raise ValueError("an expression that depends on data does not step")
         if e.op == AXIS:
@@ -161,7 +161,7 @@ class Progressions:
         found = {axis: self._along(e, axis, [steps.get(axis, STILL) for steps in operands]) for axis in axes}
         return self._settled(e, self._regular(found))
 
-    def _along(self, e: Expression, axis: Axis, steps: Sequence[Growth]) -> Growth:
+    def _along(self, e: Expression, axis: LoopAxis, steps: Sequence[Growth]) -> Growth:
         rule = growth.RULES.get(e.op)
         result = rule(self.value_in_box, e, steps) if rule is not None and e.exact else None
         if result is not None:
@@ -170,11 +170,11 @@ class Progressions:
             return Growth(math.lcm(*(step.period for step in steps)), 0)
         return self._opaque(axis)
 
-    def _opaque(self, axis: Axis) -> Growth:
+    def _opaque(self, axis: LoopAxis) -> Growth:
         """Nothing is known: every index stands for itself."""
         return Growth(max(self._extent(axis), 1), 0)
 
-    def _regular(self, steps: Mapping[Axis, Growth]) -> dict[Axis, Growth]:
+    def _regular(self, steps: Mapping[LoopAxis, Growth]) -> dict[LoopAxis, Growth]:
         """Without axes of one index, or along which nothing changes, and with periods no longer than the axis."""
         kept = {}
         for axis, step in steps.items():
@@ -183,7 +183,7 @@ class Progressions:
                 kept[axis] = step if step.period < extent else Growth(extent, 0)
         return kept
 
-    def _settled(self, e: Expression, steps: dict[Axis, Growth]) -> dict[Axis, Growth]:
+    def _settled(self, e: Expression, steps: dict[LoopAxis, Growth]) -> dict[LoopAxis, Growth]:
         """Of a bool that repeats: nothing, if it comes out the same at all points."""
         if not steps or e.dtype != bool or math.prod(s.period for s in steps.values()) > _FEW_POINTS:
             return steps
@@ -196,7 +196,7 @@ class Progressions:
 
     # Comparisons.
 
-    def _comparison(self, e: Expression) -> dict[Axis, Growth]:
+    def _comparison(self, e: Expression) -> dict[LoopAxis, Growth]:
         steps = self._difference(*e.operands)
         if all(step.still for step in steps.values()):
             return self._settled(e, steps)
@@ -206,7 +206,7 @@ class Progressions:
         self._split(e.op, a, b, steps)
         return {axis: step if step.still else self._opaque(axis) for axis, step in steps.items()}
 
-    def _difference(self, a: Expression, b: Expression) -> dict[Axis, Growth]:
+    def _difference(self, a: Expression, b: Expression) -> dict[LoopAxis, Growth]:
         steps = (self._get(a), self._get(b))
         axes = dict.fromkeys([*steps[0], *steps[1]])
         return self._regular({axis: difference(*(s.get(axis, STILL) for s in steps)) for axis in axes})
@@ -244,7 +244,7 @@ class Progressions:
             middle = len(indices) // 2
             raise Split([{**self.box, longest: part} for part in (indices[:middle], indices[middle:])])
 
-    def _settled_ends(self, op: str, a: Expression, b: Expression, axis: Axis) -> list[range]:
+    def _settled_ends(self, op: str, a: Expression, b: Expression, axis: LoopAxis) -> list[range]:
         """An axis cut where a comparison is no longer settled, from either end; nothing if most of it stays open."""
         indices = self.box[axis]
 
@@ -265,7 +265,7 @@ class Progressions:
         cuts = (indices[:head], indices[head : len(indices) - tail], indices[len(indices) - tail :])
         return [part for part in cuts if len(part)] if 2 * len(cuts[1]) <= len(indices) else []
 
-    def _choice(self, e: Expression, which: Expression, cases: Sequence[Expression]) -> dict[Axis, Growth]:
+    def _choice(self, e: Expression, which: Expression, cases: Sequence[Expression]) -> dict[LoopAxis, Growth]:
         """Of `select_n`, and of what can be written so."""
         deciding = self.of(which)
         operands = [self.of(case) for case in cases]

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from xeemu.knowledge import expressions
-from xeemu.knowledge.expressions import Axis, Expression
+from xeemu.knowledge.expressions import Expression, LoopAxis
 from xeemu.language.geometry import Geometry
 
 
-def of_groups(geometry: Geometry, groups: Sequence[Axis], private: int = 0) -> Expression:
+def of_groups(geometry: Geometry, groups: Sequence[LoopAxis], private: int = 0) -> Expression:
     """Mask of the work-items that exist, with so many axes of size 1 behind the work-group's; a scalar if all do.
 
     Args:

@@ -114,35 +114,35 @@ class StridedPattern:
 
 def of_pattern(pattern: np.ndarray) -> StridedPattern | None:
     """The strided pattern of `[n]` addresses, in their order; None if they are none."""
-    found = of_places(pattern[:, None])
+    found = of_indices(pattern[:, None])
     return found[0] if found else None
 
 
-def of_places(places: np.ndarray) -> list[StridedPattern] | None:
+def of_indices(indices: np.ndarray) -> list[StridedPattern] | None:
     """The strided pattern of each of several components of places, along axes that they have in common.
 
     Args:
-      places: `[n, components]`, in their order.
+      indices: `[n, components]`, in their order.
 
     Returns:
       None if some component is no strided pattern along such axes.
     """
     sizes: list[int] = []
     strides: list[list[int]] = []
-    rest = places
+    rest = indices
     while len(rest) > 1:
         stride = rest[1] - rest[0]
         breaks = np.flatnonzero((np.diff(rest, axis=0) != stride).any(axis=1))
         size = int(breaks[0]) + 1 if len(breaks) else len(rest)
         if len(rest) % size:
             return None
-        rows = rest.reshape(-1, size, places.shape[1])
+        rows = rest.reshape(-1, size, indices.shape[1])
         if (np.diff(rows, axis=1) != stride).any():
             return None
         sizes.insert(0, size)
         strides.insert(0, stride.tolist())
         rest = rows[:, 0]
-    return [StridedPattern(tuple(map(StridedAxis, sizes, (s[d] for s in strides)))) for d in range(places.shape[1])]
+    return [StridedPattern(tuple(map(StridedAxis, sizes, (s[d] for s in strides)))) for d in range(indices.shape[1])]
 
 
 def of_box(components: Sequence[StridedPattern]) -> StridedPattern | None:
@@ -209,11 +209,11 @@ def cut(shape: Sequence[int], chosen: np.ndarray) -> ConstantSlice | None:
 
 def _in_box(shape: Sequence[int], chosen: np.ndarray) -> ConstantSlice | None:
     """The box of an array of a shape that holds elements, by their flat positions, and no others; or None."""
-    places = np.stack(np.unravel_index(chosen, tuple(shape)), axis=1) if len(shape) else chosen[:, None]
-    components = of_places(places)
+    indices = np.stack(np.unravel_index(chosen, tuple(shape)), axis=1) if len(shape) else chosen[:, None]
+    components = of_indices(indices)
     strided = of_box(components) if components else None
     if components is None or strided is None:
         return None
-    first = [int(place) + component.least for place, component in zip(places[0], components, strict=True)]
+    first = [int(index) + component.least for index, component in zip(indices[0], components, strict=True)]
     box = tuple(slice(n, n + component.span) for n, component in zip(first, components, strict=True))
     return ConstantSlice(tuple(shape), box, strided)

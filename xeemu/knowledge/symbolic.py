@@ -10,7 +10,7 @@ from xeemu.ir import control, ops
 from xeemu.ir.program import Op, Value
 from xeemu.knowledge import constant_folding, expressions, induction, intervals, presence, tables
 from xeemu.knowledge.analysis import Facts
-from xeemu.knowledge.expressions import Axis, Expression
+from xeemu.knowledge.expressions import Expression, LoopAxis
 from xeemu.knowledge.intervals import Interval
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
@@ -32,7 +32,9 @@ def _is_integral(dtype: Any) -> bool:
     return intervals.of_dtype(dtype) is not None
 
 
-def uniform(geometry: Geometry, groups: Sequence[Axis], facts: Facts, op: Op, operands: Sequence[Item]) -> Expression:
+def uniform(
+    geometry: Geometry, groups: Sequence[LoopAxis], facts: Facts, op: Op, operands: Sequence[Item]
+) -> Expression:
     """Some or the greatest of work-items' values: of halves of the array element by element, until one is left."""
     (x, *_), (v,) = operands, op.results
     count, dtype, interval = math.prod(geometry.local_range), v.dtype, facts.values[v].interval
@@ -52,7 +54,7 @@ def uniform(geometry: Geometry, groups: Sequence[Axis], facts: Facts, op: Op, op
     return expressions.reshaped(x, (), interval)
 
 
-def group_id(geometry: Geometry, groups: Sequence[Axis], dim: int | None, dtype: Any) -> Expression:
+def group_id(geometry: Geometry, groups: Sequence[LoopAxis], dim: int | None, dtype: Any) -> Expression:
     """The id of the work-group in a dimension, or its linear id."""
     strides = geometry.group_strides
     if dim is not None:
@@ -97,7 +99,7 @@ def _grown(facts: Facts, v: Value, out: Value, start: Expression, iterations: Ex
     return expressions.converted(expressions.add(start, expressions.scale(iterations, step)), v.dtype)
 
 
-def known_after(facts: Facts, op: Op, items: Sequence[Item]) -> list[Item]:
+def after_loop(facts: Facts, op: Op, items: Sequence[Item]) -> list[Item]:
     """What a loop leaves: where nothing is known of a value, at least its interval after the loop."""
     lost = [isinstance(item, Expression) and item.op == expressions.UNKNOWN for item in items]
     return [unknown(facts, v) if now else item for now, item, v in zip(lost, items, op.results, strict=False)]

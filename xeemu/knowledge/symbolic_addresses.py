@@ -81,15 +81,15 @@ def elements(operation: MemoryOperation, grid: Grid, index: Expression, mask: Ex
       mask: which lanes take part.
     """
     shape, positions = operation.access.shape, chosen(operation)
-    places, taken = np.broadcast_arrays(
-        flat(grid, index, shape, positions), taken_at(operation, grid, mask, operation.node.conditions)
+    found, active = np.broadcast_arrays(
+        flat(grid, index, shape, positions), active_at(operation, grid, mask, operation.node.conditions)
     )
-    return places[taken]
+    return found[active]
 
 
-def taken_at(operation: MemoryOperation, grid: Grid, mask: Expression, conditions: Sequence[Expression]) -> np.ndarray:
+def active_at(operation: MemoryOperation, grid: Grid, mask: Expression, conditions: Sequence[Expression]) -> np.ndarray:
     """`[points, n or 1]` which of the elements that its mask may leave an access takes at the points of a grid."""
-    taken = flat(grid, mask, operation.access.shape, chosen(operation))
+    active = flat(grid, mask, operation.access.shape, chosen(operation))
     for condition in conditions:
-        taken = taken & flat(grid, condition, (), np.arange(1))
-    return taken
+        active = active & flat(grid, condition, (), np.arange(1))
+    return active

@@ -11,7 +11,7 @@ from xeemu.ir.program import Constant, Op, Value
 from xeemu.knowledge import budget, expressions, induction, periodicity, symbolic
 from xeemu.knowledge.access_tree import AccessSite, AccessTree, Key, MemoryOperation, Node, NodeKind, SyncPoint
 from xeemu.knowledge.analysis import Facts
-from xeemu.knowledge.expressions import Axis, Expression, TooLarge
+from xeemu.knowledge.expressions import Expression, LoopAxis, TooLarge
 from xeemu.knowledge.periodicity import Box
 from xeemu.knowledge.symbolic import Item
 from xeemu.language import collectives, primitives, separation, source
@@ -58,7 +58,7 @@ class _Execution:
 
     def __init__(self, program: Program, visitor: Visitor | None = None):
         self.geometry, self._visitor = program.geometry, visitor
-        self.groups = tuple(Axis(f"group {d}", n) for d, n in enumerate(self.geometry.group_range))
+        self.groups = tuple(LoopAxis(f"group {d}", n) for d, n in enumerate(self.geometry.group_range))
         self._made: dict[Key, Allocation] = {}
         self._next = iter(program.allocations)
         # What group algorithms order (SYCL 2020, section 4.17.3); JAX's own reductions over all work-items are some.
@@ -162,7 +162,7 @@ class _Execution:
         ]
 
     def _scan(self, loop: "_Loop", scan: control.Scan) -> Sequence[Item]:
-        node, (seen,), carries, arrays = loop.node, loop.seen, loop.carries, loop.given[scan.carries :]
+        node, (seen,), carries, arrays = loop.node, loop.captures, loop.carries, loop.inputs[scan.carries :]
         stacked = [symbolic.unknown(node.facts, v) for v in loop.op.results[scan.carries :]]
         if not scan.length:
             return [*carries, *stacked]
@@ -179,7 +179,7 @@ class _Execution:
         inner = self._inside(node, loop.number, "iteration", boxes=boxes)
         self.body(inner, given(loop.after(counter), counter))
         end = loop.after(expressions.constant(scan.length, np.int64))
-        return [*symbolic.known_after(node.facts, loop.op, end), *stacked]
+        return [*symbolic.after_loop(node.facts, loop.op, end), *stacked]
 
     def _is_iterated(
         self, loop: "_Loop", scan: control.Scan, given: Callable[[Sequence[Item], Expression], list[Item]]
@@ -198,14 +198,14 @@ class _Execution:
         node = loop.node
         trips = self._trips(loop, structure)
         if trips is not None:
-            return symbolic.known_after(node.facts, loop.op, self._repeated(loop, *trips))
+            return symbolic.after_loop(node.facts, loop.op, self._repeated(loop, *trips))
         settled = self._tested(loop, structure)
         if settled is not None:
             return settled
         inside = loop.after(None)
         for k, kind in _OF_WHILE:
-            self.body(self._inside(node, loop.number, kind, k, certain=False), [*loop.seen[k], *inside])
-        return symbolic.known_after(node.facts, loop.op, inside)
+            self.body(self._inside(node, loop.number, kind, k, certain=False), [*loop.captures[k], *inside])
+        return symbolic.after_loop(node.facts, loop.op, inside)
 
     def _trips(self, loop: "_Loop", structure: control.While) -> tuple[Expression, int] | None:
         """Of a loop that counts up to a known bound: how many iterations there are, and the most in any execution."""
@@ -213,8 +213,8 @@ class _Execution:
         if found is None:
             return None
         number, bound = found
-        taken = dict(zip(structure.predicate.all_inputs, [*loop.seen[0], *loop.given], strict=True))
-        start = loop.given[number]
+        taken = dict(zip(structure.predicate.all_inputs, [*loop.captures[0], *loop.inputs], strict=True))
+        start = loop.inputs[number]
         end = symbolic.constant(bound.array) if isinstance(bound, Constant) else taken[bound]
         if not (isinstance(start, Expression) and isinstance(end, Expression) and start.known and end.known):
             return None
@@ -233,31 +233,35 @@ class _Execution:
             counter, boxes = _counted(loop.node, max(count, 1))
             executed = _narrowed(loop.node, boxes, expressions.compare(comparison, counter, trips))
             inner = self._inside(loop.node, loop.number, kind, k, **executed)
-            self.body(inner, [*loop.seen[k], *loop.after(counter)])
+            self.body(inner, [*loop.captures[k], *loop.after(counter)])
         return loop.after(trips)
 
     def _tested(self, loop: "_Loop", structure: control.While) -> Sequence[Item] | None:
         """A node for each iteration of a short loop whose predicate is known; None of any other."""
-        node, carries, steps = loop.node, loop.given, len(loop.node.steps)
+        node, carries, steps = loop.node, loop.inputs, len(loop.node.steps)
         executed: dict[str, Any] = {}
         left: list[tuple[Expression, list[Item]]] = []
         for _ in range(_MOST_ITERATIONS):
             test = self._inside(node, loop.number, "test", 0, **executed)
-            (goes_on,) = self.body(test, [*loop.seen[0], *carries])
+            (goes_on,) = self.body(test, [*loop.captures[0], *carries])
             if not (isinstance(goes_on, Expression) and goes_on.known) or self._walks > _MOST_WALKS:
                 break
             left.append((goes_on, carries))
             executed = _narrowed(test, test.boxes, goes_on)
             if not executed["boxes"]:
                 if len(left) == 1:  # each operation has a node, if nobody comes to it
-                    self.body(self._inside(node, loop.number, "iteration", 1, **executed), [*loop.seen[1], *carries])
-                return self._left(loop.facts, structure, left)
+                    self.body(
+                        self._inside(node, loop.number, "iteration", 1, **executed), [*loop.captures[1], *carries]
+                    )
+                return self._after_loop(loop.facts, structure, left)
             inner = self._inside(node, loop.number, "iteration", 1, **executed)
-            carries = self.body(inner, [*loop.seen[1], *carries])
+            carries = self.body(inner, [*loop.captures[1], *carries])
         del node.steps[steps:]
         return None
 
-    def _left(self, facts: Facts, loop: control.While, left: Sequence[tuple[Expression, list[Item]]]) -> list[Item]:
+    def _after_loop(
+        self, facts: Facts, loop: control.While, left: Sequence[tuple[Expression, list[Item]]]
+    ) -> list[Item]:
         """What a loop leaves, of the predicate and the carries before each iteration: those where it does not go on."""
         (_, after), *before = reversed(left)
         for goes_on, carries in before:
@@ -279,14 +283,14 @@ class _Loop:
     Attributes:
       node: the body that it stands in.
       number: of its operation there.
-      seen: what each of its regions sees.
-      given: what goes into it beside that: the carries, and the arrays of which iterations take elements.
+      captures: what each of its regions sees.
+      inputs: what goes into it beside that: the carries, and the arrays of which iterations take elements.
     """
 
     node: Node
     number: int
-    seen: list[list[Item]]
-    given: list[Item]
+    captures: list[list[Item]]
+    inputs: list[Item]
 
     @classmethod
     def of(cls, node: Node, number: int, operands: Sequence[Item]) -> "_Loop":
@@ -306,7 +310,7 @@ class _Loop:
 
     @property
     def carries(self) -> list[Item]:
-        return self.given[: self.op.attributes.get("carries", len(self.given))]
+        return self.inputs[: self.op.attributes.get("carries", len(self.inputs))]
 
     def after(self, iterations: Expression | None) -> list[Item]:
         """The carries after some iterations, or after any number of them (None)."""
@@ -315,7 +319,7 @@ class _Loop:
 
 def _counted(node: Node, count: int) -> tuple[Expression, list[Box]]:
     """The counter of so many iterations, and their boxes."""
-    axis = Axis("loop", count)
+    axis = LoopAxis("loop", count)
     return expressions.of_axis(axis), [{**box, axis: range(count)} for box in node.boxes]
 
 

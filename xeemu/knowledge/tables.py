@@ -27,13 +27,13 @@ def looked_up(op: Op, v: Value, operands: Sequence[Expression]) -> Expression | 
         return None
     parts = [_component(rest[0], k, v.shape) for k in range(len(numbers.start_index_map))]
     coordinates = dict(zip(numbers.start_index_map, parts, strict=True))
-    places, inside = expressions.constant(np.zeros(v.shape, np.int64)), expressions.TRUE
+    positions, inside = expressions.constant(np.zeros(v.shape, np.int64)), expressions.TRUE
     for axis, size in enumerate(array.shape):
-        place = coordinates[axis]
-        inside = expressions.both(inside, expressions.inside(place, size))
+        index = coordinates[axis]
+        inside = expressions.both(inside, expressions.inside(index, size))
         stride = math.prod(array.shape[axis + 1 :])
-        places = expressions.add(places, expressions.scale(_clipped(place, size - 1), stride))
-    found = expressions.elements(expressions.constant(array.array.reshape(-1)), places)
+        positions = expressions.add(positions, expressions.scale(_clipped(index, size - 1), stride))
+    found = expressions.elements(expressions.constant(array.array.reshape(-1)), positions)
     if op.attributes["mode"] != GatherScatterMode.FILL_OR_DROP or (inside.constant and inside.array.all()):
         return found
     fill = expressions.constant(np.full(v.shape, _fill(op, array.dtype)), array.dtype)
@@ -42,13 +42,13 @@ def looked_up(op: Op, v: Value, operands: Sequence[Expression]) -> Expression | 
 
 def _sliced(v: Value, array: Expression, starts: Sequence[Expression]) -> Expression:
     offsets = np.arange(math.prod(array.shape)).reshape(array.shape)[tuple(map(slice, v.shape))]
-    places = expressions.constant(offsets, np.int64)
+    positions = expressions.constant(offsets, np.int64)
     for axis, start in enumerate(starts):
         first = expressions.scale(
             _clipped(start, array.shape[axis] - v.shape[axis]), math.prod(array.shape[axis + 1 :])
         )
-        places = expressions.add(places, first)
-    return expressions.elements(expressions.constant(array.array.reshape(-1)), places)
+        positions = expressions.add(positions, first)
+    return expressions.elements(expressions.constant(array.array.reshape(-1)), positions)
 
 
 def _component(indices: Expression, k: int, shape: tuple[int, ...]) -> Expression:
@@ -56,10 +56,10 @@ def _component(indices: Expression, k: int, shape: tuple[int, ...]) -> Expressio
     return expressions.reshaped(expressions.sliced(indices, len(indices.shape) - 1, k, 1), shape)
 
 
-def _clipped(place: Expression, most: int) -> Expression:
-    if intervals.within(place.interval, (0, most)):
-        return place
-    wide = expressions.add(place, expressions.constant(0, np.int64))
+def _clipped(index: Expression, most: int) -> Expression:
+    if intervals.within(index.interval, (0, most)):
+        return index
+    wide = expressions.add(index, expressions.constant(0, np.int64))
     low, high = expressions.constant(0, np.int64), expressions.constant(most, np.int64)
     return expressions.exact("min", expressions.exact("max", wide, low), high, interval=(0, most))
 

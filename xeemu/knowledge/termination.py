@@ -91,10 +91,10 @@ def _limit(op: Op, most: int) -> int | None:
     assert isinstance(loop, While)
     if not surely_ends(loop):
         return most
-    return _MOST if any(map(_may_go_on, op.regions)) else None
+    return _MOST if any(map(_may_not_end, op.regions)) else None
 
 
-def _may_go_on(body: Region) -> bool:
+def _may_not_end(body: Region) -> bool:
     """True if some loop of a (sub)program need not end."""
     loops = (control.of(op) for op in body.walk())
     return any(isinstance(loop, While) and not surely_ends(loop) for loop in loops)
@@ -108,7 +108,7 @@ _TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "ne": "ne"}
 def surely_ends(loop: While) -> bool:
     """True if a loop ends for all data; its body may hold loops that do not."""
     needed = _needed(loop.predicate, loop.predicate.outputs[0])
-    return any(_counts(loop, loop.predicate, value, ()) or _each_leaves(loop, value) for value in needed)
+    return any(_counts(loop, loop.predicate, value, ()) or _each_exits(loop, value) for value in needed)
 
 
 def _needed(region: Region, result: Value) -> list[Value]:
@@ -127,7 +127,7 @@ def _needed(region: Region, result: Value) -> list[Value]:
     return list(found)
 
 
-def _each_leaves(loop: While, value: Value) -> bool:
+def _each_exits(loop: While, value: Value) -> bool:
     """True if a value is that some work-item is still in the loop, which each leaves as it counts."""
     op, inputs = loop.predicate.definitions.get(value), loop.predicate.inputs
     if op is None or op.name != ops.UNIFORM or op.attributes["kind"] != "some" or op.operands[0] not in inputs:
@@ -187,11 +187,11 @@ def _is_reached(loop: While, region: Region, name: str, bound: Value, step: int,
     if not step or _DIRECTIONS.get(name, step) * step < 0:
         return False
     if isinstance(bound, Constant):
-        return (abs(step) == 1 and name == "ne") or (not bound.array.ndim and _is_met(name, bound.array, step))
-    return abs(step) == 1 and name in ("lt", "gt", "ne") and bound in _kept(loop, region, needed)
+        return (abs(step) == 1 and name == "ne") or (not bound.array.ndim and _reaches_bound(name, bound.array, step))
+    return abs(step) == 1 and name in ("lt", "gt", "ne") and bound in _invariant(loop, region, needed)
 
 
-def _kept(loop: While, region: Region, needed: Sequence[Value]) -> set[Value]:
+def _invariant(loop: While, region: Region, needed: Sequence[Value]) -> set[Value]:
     """The values of a loop's predicate or body that are the same in each iteration, for work-items that go on."""
     carried = zip(region.inputs, loop.body.inputs, loop.body.outputs, strict=True)
     kept = {*region.captures, *needed, *(value for value, before, after in carried if after is before)}
@@ -209,7 +209,7 @@ def _is_function(op: Op) -> bool:
     return ops.of(op).kind in (Kind.ELEMENTWISE, Kind.MOVEMENT)
 
 
-def _is_met(name: str, bound: np.ndarray, step: int) -> bool:
+def _reaches_bound(name: str, bound: np.ndarray, step: int) -> bool:
     """True if a counter that goes by constant steps up or down stops at a constant before it would wrap."""
     if name == "ne" or bound.dtype.kind not in "iu":
         return False

@@ -212,13 +212,13 @@ class CheckedArguments:
       kernel: what is launched, with a parameter for each leaf of a pytree.
       arguments: one for each parameter.
       shapes: the names of those that were given as shapes, which nobody has written.
-      are_as_given: false if an argument is another array, in the same memory: so is that of an equal call.
+      unchanged: false if an argument is another array, in the same memory: so is that of an equal call.
     """
 
     kernel: Kernel
     arguments: list[Any]
     shapes: unwritten.Names
-    are_as_given: bool = True
+    unchanged: bool = True
 
     @classmethod
     def of(cls, kernel: Kernel, arguments: Sequence[Any]) -> "CheckedArguments":

@@ -155,12 +155,12 @@ def host_bytes(proc: Path = Path("/proc"), groups: Path = Path("/sys/fs/cgroup")
     """
     told = _figures(proc / "meminfo")
     left = [1024 * (told["MemAvailable"] + told.get("SwapFree", 0))] if "MemAvailable" in told else []
-    left += _left_by_control_groups(proc / "self" / "cgroup", groups)
-    left += _left_by_limits(proc / "self" / "status")
+    left += _available_by_control_groups(proc / "self" / "cgroup", groups)
+    left += _available_by_limits(proc / "self" / "status")
     return max(min(left), 0) if left else None
 
 
-def _left_by_limits(status: Path) -> Iterator[int]:
+def _available_by_limits(status: Path) -> Iterator[int]:
     """What the limits of this process leave, as `ulimit -v` and `ulimit -d` set them."""
     told = _figures(status)
     for limit, taken in ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData")):
@@ -169,17 +169,17 @@ def _left_by_limits(status: Path) -> Iterator[int]:
             yield most - 1024 * told[taken]
 
 
-def _left_by_control_groups(membership: Path, root: Path) -> Iterator[int]:
+def _available_by_control_groups(membership: Path, root: Path) -> Iterator[int]:
     lines = membership.read_text().splitlines() if membership.exists() else []
     for mark, folder, limit, usage in _CONTROL_GROUPS:
         for line in (line for line in lines if mark in line):
             own = root / folder / line.partition(mark)[2].lstrip("/")
             for group in (own, *own.parents):
                 if group.is_relative_to(root / folder):
-                    yield from _left(group / limit, group / usage, group / "memory.stat")
+                    yield from _available(group / limit, group / usage, group / "memory.stat")
 
 
-def _left(limit: Path, usage: Path, statistics: Path) -> Iterator[int]:
+def _available(limit: Path, usage: Path, statistics: Path) -> Iterator[int]:
     """What a control group leaves; pages of files that it would give back count as free."""
     if limit.exists() and usage.exists() and (text := limit.read_text().strip()) != "max":
         figures = _figures(statistics)

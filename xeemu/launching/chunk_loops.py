@@ -58,7 +58,7 @@ class ChunkLoop:
     step: Step
     stored: Callable[[list[jax.Array]], list[jax.Array]]
 
-    def whole(self, carry: Carry, copied: bool) -> Carry:
+    def after_all(self, carry: Carry, copied: bool) -> Carry:
         """What is carried after all chunks.
 
         Args:
@@ -72,21 +72,21 @@ class ChunkLoop:
             carry = self.step(cut.first, carry)
         if cut.first:
             return lax.fori_loop(0, 2, self._at_end, carry)
-        if not cut.rest:
+        if not cut.remainder:
             return carry
-        return fusion_barriers.in_branch(self._left, carry) if cut.full and copied else self._left(carry)
+        return fusion_barriers.in_branch(self._remainder, carry) if cut.full and copied else self._remainder(carry)
 
     def of_share(self, carry: Carry, share: Share) -> Carry:
         """What is carried after the chunks of a share; the first and the last one take what is left at the ends."""
         bounds = np.asarray(share.bounds, np.int32)
         low, high = jnp.asarray(bounds[:-1])[share.number], jnp.asarray(bounds[1:])[share.number]
         carry = self._full(low, high, carry)
-        if not self.cut.rest:
+        if not self.cut.remainder:
             return carry
         is_last = share.number == len(bounds) - 2
         if self.cut.first:
             return lax.fori_loop(jnp.where(share.number == 0, 0, 1), jnp.where(is_last, 2, 1), self._at_end, carry)
-        return lax.cond(is_last, self._left, lambda c: c, carry)
+        return lax.cond(is_last, self._remainder, lambda c: c, carry)
 
     def _full(self, low: Any, high: Any, carry: Carry) -> Carry:
         """After the full chunks from a number up to another."""
@@ -100,9 +100,9 @@ class ChunkLoop:
 
     def _at_end(self, k: jax.Array, carry: Carry) -> Carry:
         """After the groups that are left before the full chunks, k being 0, or behind them, k being 1."""
-        cut, id_type = self.cut, self.id_type.type
-        return self.step(lax.convert_element_type(k, id_type) * id_type(cut.groups - cut.rest), carry, cut.rest)
+        first = self.id_type.type(self.cut.groups - self.cut.remainder)
+        return self.step(lax.convert_element_type(k, first.dtype) * first, carry, self.cut.remainder)
 
-    def _left(self, carry: Carry) -> Carry:
+    def _remainder(self, carry: Carry) -> Carry:
         """After the groups that are left behind the full chunks."""
-        return self.step(self.cut.full * self.cut.chunk, carry, self.cut.rest)
+        return self.step(self.cut.full * self.cut.chunk, carry, self.cut.remainder)

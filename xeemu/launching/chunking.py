@@ -66,7 +66,7 @@ class ChunkedLaunch:
         return self.regular // self.chunk
 
     @property
-    def rest(self) -> int:
+    def remainder(self) -> int:
         """Groups that are left after the full chunks."""
         return self.groups - self.first - self.full * self.chunk
 
@@ -161,13 +161,13 @@ def _parted(analysed: Analysed, options: Options, cut: ChunkedLaunch) -> Chunked
     if not before and not ragged:
         return cut
     # Each analysis takes as long as the first one.
-    rows_of = functools.cache(lambda first, last: analysed.known(range(first, last)))
+    rows_of = functools.cache(lambda first, last: analysed.facts_of(range(first, last)))
     if options.mesh is not None:
         size = 0 if _is_ordered(analysed) else _shared(program, cut, row, options.shards) // row
         between = range(size, rows - size)
         if not size or not between or count(rows_of(size, rows - size)) >= before:
             return cut
-        inner = Inner(analysed.part(between), size * row, len(between) * row)
+        inner = Inner(analysed.of_rows(between), size * row, len(between) * row)
         return dataclasses.replace(cut, chunk=size * row, inner=inner)
     but_last = count(rows_of(0, rows - 1))
     if but_last and rows > 2 and not _is_ordered(analysed) and count(rows_of(1, rows - 1)) < but_last:
@@ -175,12 +175,12 @@ def _parted(analysed: Analysed, options: Options, cut: ChunkedLaunch) -> Chunked
         most = options.chunk_bytes // max(working_set.group_bytes(rows_of(1, rows - 1), cut.iterations), 1)
         cut = dataclasses.replace(cut, chunk=max(cut.chunk, min(most, _most_indexed(program))))
         size, ends = _between(rows, min(cut.chunk // row, rows - 2))
-        inner = Inner(analysed.part(range(ends, rows - ends)), ends * row, (rows - 2 * ends) * row)
+        inner = Inner(analysed.of_rows(range(ends, rows - ends)), ends * row, (rows - 2 * ends) * row)
         return dataclasses.replace(cut, chunk=size * row, inner=inner)
     if single or (but_last == before and not ragged):
         return cut
     chunk = _block((rows - 1, *others), cut.chunk)
-    return dataclasses.replace(cut, chunk=chunk, inner=Inner(analysed.part(range(rows - 1)), 0, (rows - 1) * row))
+    return dataclasses.replace(cut, chunk=chunk, inner=Inner(analysed.of_rows(range(rows - 1)), 0, (rows - 1) * row))
 
 
 def _shared(program: Program, cut: ChunkedLaunch, row: int, shards: int) -> int:

@@ -80,19 +80,19 @@ class Executable:
 
     def _fit(self, given: Sequence[Any]) -> int:
         """What the launch works with, with the chunk that fits."""
-        if (whole := _whole(self.prepared)) is not None:
+        if (whole := _single_chunk(self.prepared)) is not None:
             fit = _alone(whole, given)
-            if fit.taken_bytes <= whole.options.chunk_bytes:
+            if fit.working_bytes <= whole.options.chunk_bytes:
                 self.prepared, self._function = whole, fit.function
-                return fit.taken_bytes
+                return fit.working_bytes
         # Each thread works with a group at least: for all of them the bound may be too low.
         by_threads = _within_bounds(self.prepared, _by_threads, given)
-        if by_threads is not None and by_threads.taken_bytes <= self.prepared.options.most_bytes:
+        if by_threads is not None and by_threads.working_bytes <= self.prepared.options.most_bytes:
             fit = by_threads
         else:
             fit = _within_bounds(self.prepared, _alone, given)
         self.prepared, self._function = fit.prepared, fit.function
-        return fit.taken_bytes
+        return fit.working_bytes
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -102,12 +102,12 @@ class _Fit:
     Attributes:
       prepared: the launch, in the chunks that it is carried out by.
       function: what does so.
-      taken_bytes: what it works with.
+      working_bytes: what it works with.
     """
 
     prepared: Prepared
     function: Callable[..., list[jax.Array]]
-    taken_bytes: int
+    working_bytes: int
 
 
 def _by_threads(prepared: Prepared, given: Sequence[Any]) -> _Fit | None:
@@ -137,10 +137,10 @@ def _within_bounds(
     """A launch with a chunk that fits, or the smallest that was tried."""
     fit, most_bytes = carried_out(prepared, given), prepared.options.most_bytes
     for _ in range(_MOST_ATTEMPTS):
-        if fit is None or fit.taken_bytes <= most_bytes or fit.prepared.cut.least:
+        if fit is None or fit.working_bytes <= most_bytes or fit.prepared.cut.least:
             break
-        smaller = carried_out(fit.prepared.smaller(most_bytes / fit.taken_bytes), given)
-        if smaller is None or smaller.taken_bytes >= fit.taken_bytes:
+        smaller = carried_out(fit.prepared.smaller(most_bytes / fit.working_bytes), given)
+        if smaller is None or smaller.working_bytes >= fit.working_bytes:
             break
         fit = smaller
     return fit
@@ -168,7 +168,7 @@ def seldom(prepared: Prepared) -> Callable[[Sequence[Any]], list[np.ndarray]]:
     return run
 
 
-def _whole(prepared: Prepared) -> Prepared | None:
+def _single_chunk(prepared: Prepared) -> Prepared | None:
     """The launch as a single chunk, if that may need no more memory; without a loop over chunks all may fuse.
 
     No copies are made then either of arguments for a loop to change. Only as the user says nothing about
@@ -181,7 +181,7 @@ def _whole(prepared: Prepared) -> Prepared | None:
     if cut.inner is not None:
         task = cut.inner.task
     fused = straight_programs.is_straight(task.facts)
-    fits = fused and cut.regular * straight_programs.kept_bytes(task.facts) <= options.chunk_bytes
+    fits = fused and cut.regular * straight_programs.materialised_bytes(task.facts) <= options.chunk_bytes
     return dataclasses.replace(prepared, chosen=dataclasses.replace(cut, chunk=cut.regular)) if fits else None
 
 

@@ -25,12 +25,12 @@ def _fills(program: Program, facts: Facts, number: int) -> bool:
     stores = [program.body.ops[n] for n in program.uses(number)]
     if not all(store.name == ops.STORE and not addressing.is_masked(store, facts.value) for store in stores):
         return False
-    if len(stores) == 1 and _has_each_id(stores[0], facts):
+    if len(stores) == 1 and _is_global_id(stores[0], facts):
         return True
-    return bool(stores) and not program.geometry.ragged and _fill_together(stores, facts)
+    return bool(stores) and not program.geometry.ragged and _cover_memory(stores, facts)
 
 
-def _has_each_id(store: Op, facts: Facts) -> bool:
+def _is_global_id(store: Op, facts: Facts) -> bool:
     """True if each component of the index is the global id of another dimension, with an item for each element."""
     shape, geometry = ops.viewed_shape(store), facts.geometry
     elements = addressing.foreseen(store, facts).elements
@@ -58,7 +58,7 @@ def _is_id(form: Form | None, dimension: int, geometry: Geometry) -> bool:
     return np.array_equal(np.broadcast_to(form.pattern, local), np.broadcast_to(ids, local))
 
 
-def _fill_together(stores: Sequence[Op], facts: Facts) -> bool:
+def _cover_memory(stores: Sequence[Op], facts: Facts) -> bool:
     """True if the elements of all groups are different ones of a memory, and as many as it has."""
     found = [addressing.foreseen(store, facts) for store in stores]
     forms = [a.form for a in found if a.proved and a.form is not None and not a.form.based]

@@ -27,7 +27,7 @@ class Counting(Observer):
     def __init__(self, limits: IterationLimits, chunk: EmittedChunk, state: jax.Array):
         self.limits, self.state = limits, state
 
-    def goes_on(self) -> jax.Array | None:
+    def may_continue(self) -> jax.Array | None:
         return jnp.equal(self.state, 0)
 
     def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: EmittedChunk) -> None:

@@ -186,7 +186,7 @@ class Prepared:
             return loop.of_share(carry, share)
         # The groups that are left store to a part of them.
         copied = self.options.target.copies_reshaped and any(self.program.body.inputs[k].ndim > 1 for k in written)
-        return loop.whole(carry, copied)
+        return loop.after_all(carry, copied)
 
     def _chunk(self, first: Any, left: int, share: Share | None) -> tuple[Task, EmittedChunk]:
         """What a full chunk carries out, or the groups that are left behind those, and these, from a first one on."""
@@ -200,7 +200,7 @@ class Prepared:
             cut.iterations,
             cut.alignment(left),
             inner=inner is not None,
-            few=bool(left) and left * _FEW <= cut.regular,
+            prefers_short_code=bool(left) and left * _FEW <= cut.regular,
             single=single,
             cores=1 if single else cores.count(),
             spare_bytes=max(0, self.options.most_bytes - self.working_bytes),

@@ -59,7 +59,7 @@ class Ready(Generic[_T]):
             return value, *(unwritten.filled(self._kernel, arguments) if self._fills else (arguments, ()))
         given = self._check(self._kernel, arguments)
         value = self._prepare(given, bound, how)
-        if signature is not None and given.are_as_given:
+        if signature is not None and given.unchanged:
             self._values[signature] = value
         return value, given.arguments, given.shapes
 

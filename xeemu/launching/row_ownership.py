@@ -8,7 +8,7 @@ import numpy as np
 from xeemu.knowledge import instances, periodicity
 from xeemu.knowledge.access_tree import AccessTree, MemoryOperation
 from xeemu.knowledge.budget import Budget
-from xeemu.knowledge.expressions import Axis, Expression, TooLarge
+from xeemu.knowledge.expressions import Expression, LoopAxis, TooLarge
 from xeemu.knowledge.periodicity import Progressions
 from xeemu.language.linearity import Allocation
 
@@ -35,7 +35,7 @@ class _Reach:
         return steady and self.first * own <= self.least and self.most < (self.first + self.count) * own
 
 
-def places_of_row(memory: Allocation, used: Sequence[MemoryOperation], tree: AccessTree) -> int | None:
+def rows_per_group_row(memory: Allocation, used: Sequence[MemoryOperation], tree: AccessTree) -> int | None:
     """How many places along a memory's first dimension each row of groups along theirs has for itself.
 
     Args:
@@ -61,20 +61,20 @@ def places_of_row(memory: Allocation, used: Sequence[MemoryOperation], tree: Acc
 
 
 def _reaches(operation: MemoryOperation, tree: AccessTree) -> list[_Reach]:
-    place, axis = operation.index[0], tree.groups[0]
+    index, axis = operation.index[0], tree.groups[0]
 
     def examine(inside: Progressions) -> _Reach:
-        least, most = inside.extremes(place)
+        least, most = inside.extremes(index)
         rows = inside.box[axis]
-        return _Reach(rows.start, len(rows), least, most, _step(inside, place, axis))
+        return _Reach(rows.start, len(rows), least, most, _step(inside, index, axis))
 
     return periodicity.divided(operation.node.boxes, examine)
 
 
-def _step(inside: Progressions, place: Expression, axis: Axis) -> int | None:
+def _step(inside: Progressions, index: Expression, axis: LoopAxis) -> int | None:
     """How much a place grows along an axis; 0 if that changes, None if the axis has one index."""
     if len(inside.box[axis]) == 1:
         return None
-    step = inside.of(place).get(axis)
+    step = inside.of(index).get(axis)
     growths = set[int]() if step is None or step.period > 1 else set(np.unique(step.delta).tolist())
     return growths.pop() if len(growths) == 1 else 0

@@ -133,10 +133,10 @@ def _is_sliced(
     """True if each device is known to store to its own part of a memory, of parts of one size."""
     rows, shards = tree.geometry.group_range[0], mesh.size
     # Groups at the ends that are emulated for themselves are a chunk each.
-    left = 0 if prepared.cut.first else prepared.cut.rest
+    left = 0 if prepared.cut.first else prepared.cut.remainder
     if left or rows % shards or len(set(np.diff(prepared.cut.shares(shards)))) > 1:
         return False
-    own = row_ownership.places_of_row(memory, stores, tree)
+    own = row_ownership.rows_per_group_row(memory, stores, tree)
     return own is not None and own * rows == memory.shape[0]
 
 
@@ -229,7 +229,7 @@ class Sharded:
         origins: dict[int, PartOrigin] = {}
         for k, merge in zip(self.prepared.program.outputs, self.merges, strict=True):
             if merge.own:
-                parts[k], origins[k] = self._part(arguments[k], number), self._origin(arguments[k], number)
+                parts[k], origins[k] = self._device_part(arguments[k], number), self._origin(arguments[k], number)
         cut = self.prepared.cut
         share = Share(number, cut.bounds(cut.shares(self.mesh.size)), origins)
         results = self.prepared.bounded(parts, share)
@@ -244,7 +244,7 @@ class Sharded:
     ) -> tuple[jax.Array, jax.Array]:
         nowhere = jnp.int32(-1)
         if merge.combination == "slice":
-            return after if merge.own else self._part(after, number), nowhere
+            return after if merge.own else self._device_part(after, number), nowhere
         if merge.combination == "stores":
             return self._merged_stores(merge, before, after)
         if merge.combination == "add":
@@ -262,7 +262,7 @@ class Sharded:
         of_numbers = collective(jnp.where(missing, collectives.identity(combination, after.dtype), after), self._axes)
         return jnp.where(lax.pmax(missing.astype(np.int8), self._axes) > 0, after.dtype.type(np.nan), of_numbers)
 
-    def _part(self, array: jax.Array, number: jax.Array) -> jax.Array:
+    def _device_part(self, array: jax.Array, number: jax.Array) -> jax.Array:
         """A device's part of an array, along its first axis."""
         size = array.shape[0] // self.mesh.size
         return lax.dynamic_slice_in_dim(array, number * size, size)

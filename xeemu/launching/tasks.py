@@ -35,13 +35,13 @@ class Analysed:
 
     @functools.cached_property
     def _optimised(self) -> Analyses:
-        return self.part(None)
+        return self.of_rows(None)
 
-    def known(self, rows: range) -> Facts:
+    def facts_of(self, rows: range) -> Facts:
         """What is known for some rows of groups of what all groups carry out."""
         return Analyses(self.task.program, rows).facts
 
-    def part(self, rows: range | None) -> Analyses:
+    def of_rows(self, rows: range | None) -> Analyses:
         """What some rows of groups carry out, or all for None, if nobody watches."""
         return pipeline.optimised(self.program, self.target, rows, in_order=self.deterministic)
 

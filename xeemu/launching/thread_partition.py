@@ -43,7 +43,7 @@ class ResultParts:
         """The first place that each piece has; where a part is smaller than others, there may be some before it."""
         return tuple(min(start, self.starts[-1] - self.size + self.spare) for start in self.starts[:-1])
 
-    def places(self, piece: int) -> tuple[slice, slice]:
+    def slices(self, piece: int) -> tuple[slice, slice]:
         """Where a piece's part is in the result, and in what the piece has."""
         start, end, origin = self.starts[piece], self.starts[piece + 1], self.origins[piece]
         return slice(start, end), slice(start - origin, end - origin)
@@ -140,7 +140,7 @@ def _assemblies(prepared: Prepared) -> _Assemblies | None:
 
 
 def _assembly(memory: Allocation, used: Sequence[MemoryOperation], tree: AccessTree) -> _Assembly | None:
-    own = row_ownership.places_of_row(memory, used, tree)
+    own = row_ownership.rows_per_group_row(memory, used, tree)
     if own is not None:
         return own
     executed = [operation for operation in used if operation.node.boxes]
@@ -161,7 +161,7 @@ def _in_chunks(prepared: Prepared, count: int, figures: Threads) -> Prepared:
         return prepared
     if cut.inner is not None:
         finer = cut.finer(part, prepared.program.geometry.group_range)
-        if finer.rest <= finer.chunk:  # the groups at the ends are a chunk each, too
+        if finer.remainder <= finer.chunk:  # the groups at the ends are a chunk each, too
             return dataclasses.replace(prepared, chosen=finer)
     return prepared.smaller(part)
 

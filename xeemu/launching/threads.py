@@ -51,7 +51,7 @@ class Threaded:
 
     def function(self, *given: Any) -> list[jax.Array]:
         """The arrays that the kernel returns."""
-        if not self._takes(given):
+        if not self._accepts(given):
             return self.shared.prepared.ended(self.shared.prepared.compiled(*given))
         placed, program = jax.device_put(given), self._program(given)
         whole = {k: _aligned(self._memory(k)) for k in self._parts}
@@ -61,7 +61,7 @@ class Threaded:
         others = [_started(k, carry_out) for k in range(1, self.shared.count)]
         with _ending(pieces):
             copies = [carry_out(), *(result() for result in others)]
-        results = self._put_together({k: placed[k] for k in self._merged}, copies)
+        results = self._assembled({k: placed[k] for k in self._merged}, copies)
         with _transferring():
             results |= {k: jax.device_put(array, self._where(placed)) for k, array in whole.items()}
         return [results[k] for k in self.shared.prepared.program.outputs]
@@ -71,7 +71,7 @@ class Threaded:
         analysis = self._program(given).memory_analysis()
         return 0 if analysis is None else self.shared.count * capacity.beyond(analysis, 0)
 
-    def _takes(self, given: Sequence[Any]) -> bool:
+    def _accepts(self, given: Sequence[Any]) -> bool:
         """True if arguments are on one device each, and JAX does not look for NaN, which threads would not know of."""
         debugged = jax.config.jax_debug_nans or jax.config.jax_debug_infs  # type: ignore[attr-defined]
         return not debugged and all(len(a.devices()) == 1 for a in given if isinstance(a, jax.Array))
@@ -87,7 +87,7 @@ class Threaded:
 
         Of a launch without parts it takes one, which need not be done by then.
         """
-        arguments = self._own(placed)
+        arguments = self._private_copies(placed)
         # JAX keeps such settings for each thread; the numbers of pieces are no transfers of the user's.
         with (
             jax.enable_x64(self.shared.prepared.program.wide),
@@ -99,7 +99,7 @@ class Threaded:
                 made = self.shared.prepared.ended(program(np.int32(piece), *arguments))
                 for k, array in zip(self.shared.prepared.program.outputs, made, strict=True):
                     if k in whole:
-                        there, here = self._parts[k].places(piece)
+                        there, here = self._parts[k].slices(piece)
                         whole[k][there] = np.asarray(array)[here]
                     if k in self._donated or not whole:
                         arguments[k] = array
@@ -107,12 +107,12 @@ class Threaded:
                     break
         return {k: arguments[k] for k in self._merged}
 
-    def _own(self, placed: Sequence[jax.Array]) -> list[jax.Array]:
+    def _private_copies(self, placed: Sequence[jax.Array]) -> list[jax.Array]:
         """The arguments that a thread begins with: with own copies of what it goes on with."""
         found = list(placed)
         with jax.default_device(self._device(placed)):
             for k in self._overwritten:
-                found[k] = lax.empty(*self._part(k))
+                found[k] = lax.empty(*self._part_shape(k))
             for k in self._donated - self._overwritten:
                 found[k] = jnp.array(placed[k], copy=True)
         return found
@@ -129,7 +129,7 @@ class Threaded:
         return device
 
     @functools.cached_property
-    def _put_together(self) -> Callable[..., dict[int, jax.Array]]:
+    def _assembled(self) -> Callable[..., dict[int, jax.Array]]:
         """Makes results of what was in them before, and of the copies that threads have."""
 
         def merge(before: dict[int, jax.Array], copies: Sequence[dict[int, jax.Array]]) -> dict[int, jax.Array]:
@@ -144,7 +144,7 @@ class Threaded:
 
     def _program(self, given: Sequence[Any]) -> jax.stages.Compiled:
         """It for arguments from where they are: a thread would trace it anew."""
-        committed = [a.sharding if isinstance(a, jax.Array) and a.committed else None for a in self._like(given)]
+        committed = [a.sharding if isinstance(a, jax.Array) and a.committed else None for a in self._shapes(given)]
         where = (jax.config.jax_default_device, *committed)  # type: ignore[attr-defined]
         if where not in self._programs:
             self._programs[where] = self.lowered(given).compile()
@@ -155,12 +155,14 @@ class Threaded:
         options = compiling.single(self.shared.prepared.compiler_options)
         jitted = compiling.compiled(self._piece, options, sorted(1 + k for k in self._donated))
         with jax.core.eval_context(), jax.disable_jit(False):
-            lowered: jax.stages.Lowered = jitted.lower(np.int32(0), *self._like(given))  # type: ignore[attr-defined]
+            lowered: jax.stages.Lowered = jitted.lower(np.int32(0), *self._shapes(given))  # type: ignore[attr-defined]
         return lowered
 
-    def _like(self, given: Sequence[Any]) -> list[Any]:
+    def _shapes(self, given: Sequence[Any]) -> list[Any]:
         """The arguments that it takes: of a result that is overwritten a part alone, whatever is in it."""
-        return [jax.ShapeDtypeStruct(*self._part(k)) if k in self._overwritten else a for k, a in enumerate(given)]
+        return [
+            jax.ShapeDtypeStruct(*self._part_shape(k)) if k in self._overwritten else a for k, a in enumerate(given)
+        ]
 
     def _piece(self, piece: jax.Array, *arguments: jax.Array) -> list[jax.Array]:
         """What a piece makes of the arguments: its part of a result, or a copy of it."""
@@ -170,10 +172,10 @@ class Threaded:
             origins[k] = PartOrigin(jnp.asarray(rows)[piece], int(np.gcd.reduce(rows)))
             if k not in self._overwritten:
                 own[k] = lax.dynamic_slice_in_dim(arguments[k], origins[k].row, parts.size)
-        share = Share(piece, self.shared.bounds, origins, single=compiling.takes_single())
+        share = Share(piece, self.shared.bounds, origins, single=compiling.supports_single_thread())
         return self.shared.prepared.bounded(own, share)
 
-    def _part(self, number: int) -> tuple[tuple[int, ...], Any]:
+    def _part_shape(self, number: int) -> tuple[tuple[int, ...], Any]:
         """The shape and dtype of a result's part."""
         memory = self._memory(number)
         return (self._parts[number].size, *memory.shape[1:]), memory.dtype

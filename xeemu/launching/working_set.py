@@ -66,7 +66,7 @@ def _bytes_within(op: Op, facts: Facts, iterations: int) -> int:
     scan, alive = control.of(op), live_bytes(facts, iterations)
     if iterations == 1 or not isinstance(scan, control.Scan) or (updates := scatter_loops.of_loop(scan, facts)) is None:
         return alive
-    return min(iterations, scan.length) * (alive + scatter_loops.found_bytes(facts, updates))
+    return min(iterations, scan.length) * (alive + scatter_loops.update_bytes(facts, updates))
 
 
 def _fused(facts: Facts) -> set[Value]:

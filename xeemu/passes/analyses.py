@@ -44,7 +44,7 @@ class Analyses:
         return found
 
     @functools.cached_property
-    def made(self) -> dict[Value, Op]:
+    def definitions(self) -> dict[Value, Op]:
         """For each value of the program and the regions in it the operation that computes it."""
         return {value: op for op in self.program.body.walk() for value in op.results}
 

@@ -64,7 +64,7 @@ def _is_masked(op: Op, analyses: Analyses) -> bool:
     mask = ops.mask(op)
     if mask is None or isinstance(mask, Constant):
         return False
-    # One that is known before the program runs chooses elements (see `addressing.left_in`).
+    # One that is known before the program runs chooses elements (see `addressing.active_elements`).
     form = analyses.known(mask).form
     if form is not None and form.constant:
         return False
@@ -113,7 +113,7 @@ class _Masks:
 
     def _conditions(self, mask: Value) -> list[_Condition] | None:
         """The conditions of which a mask is the conjunction; None if it is none."""
-        op = None if isinstance(mask, Constant) else self.analyses.made.get(mask)
+        op = None if isinstance(mask, Constant) else self.analyses.definitions.get(mask)
         if op is None:
             return None
         if op.name == "and":
@@ -136,7 +136,7 @@ class _Masks:
 
     def _origin(self, value: Value) -> Value:
         """The value that others are in wider types."""
-        op = None if isinstance(value, Constant) else self.analyses.made.get(value)
+        op = None if isinstance(value, Constant) else self.analyses.definitions.get(value)
         if op is None or op.name != "convert_element_type":
             return value
         interval = self.analyses.known(op.operands[0]).interval

@@ -16,9 +16,9 @@ def aligned(x: jax.Array, shape: tuple[int, ...]) -> jax.Array:
     return jnp.broadcast_to(x.reshape(*x.shape, *(1,) * (len(shape) - x.ndim)), shape)
 
 
-def taken(x: jax.Array, chosen: Elements, shape: tuple[int, ...] | None = None) -> jax.Array:
+def gathered(x: jax.Array, chosen: Elements, shape: tuple[int, ...] | None = None) -> jax.Array:
     """Elements of an array of the shape of their access, in their own shape or another one."""
-    shape = chosen.own_shape if shape is None else shape
+    shape = chosen.compact_shape if shape is None else shape
     if chosen.in_order:
         return x.reshape(shape)
     if is_stretch(chosen):
@@ -59,17 +59,17 @@ def is_sliced(chosen: Elements) -> bool:
     return chosen.in_order or strided_patterns.cut(chosen.shape, chosen.chosen) is not None
 
 
-def _sliced(x: jax.Array, places: np.ndarray, shape: tuple[int, ...]) -> jax.Array | None:
+def _sliced(x: jax.Array, positions: np.ndarray, shape: tuple[int, ...]) -> jax.Array | None:
     """Elements of an array by their flat positions, as a slice of it or of it laid flat; None if they are none."""
-    cut = strided_patterns.cut(x.shape, places)
+    cut = strided_patterns.cut(x.shape, positions)
     if cut is None:
         return None
-    if cut.shape == x.shape and _repeats(np.arange(x.size).reshape(x.shape)[cut.box], places, shape):
+    if cut.shape == x.shape and _repeats(np.arange(x.size).reshape(x.shape)[cut.box], positions, shape):
         return jnp.broadcast_to(x[cut.box], shape)
     return strided_slices.sliced(x, cut, 0, shape)
 
 
-def _repeats(box: np.ndarray, places: np.ndarray, shape: tuple[int, ...]) -> bool:
+def _repeats(box: np.ndarray, positions: np.ndarray, shape: tuple[int, ...]) -> bool:
     """True if elements in a shape are a box of an array as it is, repeated along axes of size 1."""
     fits = box.ndim == len(shape) and all(n in (1, size) for n, size in zip(box.shape, shape, strict=True))
-    return fits and np.array_equal(np.broadcast_to(box, shape).reshape(-1), places)
+    return fits and np.array_equal(np.broadcast_to(box, shape).reshape(-1), positions)

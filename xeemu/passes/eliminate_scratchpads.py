@@ -49,7 +49,7 @@ def _loaded(builder: Builder, copy: Copy) -> Value:
     original, id_type = builder.program.body.inputs[copy.original], builder.program.geometry.id_type
     moved = {"start": copy.start, "steps": copy.steps, "strides": copy.strides, "id_type": id_type}
     there = builder.applied(_moved, *operands[:rank], **moved)
-    (loaded,) = builder.add(_from(original, there, builder.op, operands[rank:], copy.other))
+    (loaded,) = builder.add(_from(original, there, builder.op, operands[rank:], copy.outside))
     return loaded
 
 
@@ -80,9 +80,9 @@ def _component(
     shift = jnp.asarray(start, id_type)
     for term in building.group_terms(steps, id_type, id_type):
         shift = lax.add(shift, term)
-    place = lax.broadcast(shift, index[0].shape)
+    position = lax.broadcast(shift, index[0].shape)
     for component, stride in zip(index, strides, strict=True):
         if stride:
             own = lax.convert_element_type(component, id_type)
-            place = lax.add(own if stride == 1 else lax.mul(own, lax.full_like(own, stride)), place)
-    return place
+            position = lax.add(own if stride == 1 else lax.mul(own, lax.full_like(own, stride)), position)
+    return position

@@ -47,16 +47,16 @@ class _Access:
     Attributes:
       op: the operation.
       where: its elements that take part.
-      places: `[n]` their numbers in a group's memory, for private memory those in the work-items' copies.
+      element_numbers: `[n]` their numbers in a group's memory, for private memory those in the work-items' copies.
     """
 
     op: Op
     where: Elements
-    places: np.ndarray
+    element_numbers: np.ndarray
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Part:
+class _Forwarded:
     """What a load takes.
 
     Attributes:
@@ -70,7 +70,7 @@ class _Part:
     chosen: Elements
 
 
-def _of_region(region: Region, analyses: Analyses) -> dict[Op, _Part]:
+def _of_region(region: Region, analyses: Analyses) -> dict[Op, _Forwarded]:
     """The loads of a region that take what a store there has left, if nothing needs the memory after that store."""
     facts = analyses.by_region[region]
     histories = collections.defaultdict[Known, _History](_History)
@@ -88,42 +88,42 @@ class _History:
 
     Attributes:
       latest: the stores that loads may meet, the latest first.
-      parts: for each store what loads take of it.
+      candidates: for each store what loads take of it.
       needed: stores that the memory is needed after.
     """
 
     latest: list[_Access] = dataclasses.field(default_factory=list)
-    parts: dict[_Access, list[_Part]] = dataclasses.field(default_factory=dict)
+    candidates: dict[_Access, list[_Forwarded]] = dataclasses.field(default_factory=dict)
     needed: set[_Access] = dataclasses.field(default_factory=set)
 
     def follow(self, op: Op, access: _Access | None) -> None:
         """Goes on to an operation that uses the memory; `access` is None unless its elements are known."""
         if op.name == ops.STORE:
-            if access is None or len(np.unique(access.places)) < len(access.places):
+            if access is None or len(np.unique(access.element_numbers)) < len(access.element_numbers):
                 self.latest.clear()
             else:
                 self.latest = [access, *self.latest[: _MOST - 1]]
-                self.parts[access] = []
-        elif access is not None and (part := self._part(access)) is not None:
-            self.parts[part.store].append(part)
+                self.candidates[access] = []
+        elif access is not None and (part := self._forwarded(access)) is not None:
+            self.candidates[part.store].append(part)
         else:
-            self.needed |= self.parts.keys()
+            self.needed |= self.candidates.keys()
 
-    def _part(self, load: _Access) -> _Part | None:
+    def _forwarded(self, load: _Access) -> _Forwarded | None:
         """What a load takes if one store has left all of it, a slice of what was stored."""
         for store in self.latest:
-            met = np.isin(load.places, store.places)
+            met = np.isin(load.element_numbers, store.element_numbers)
             if met.any():
                 if not met.all():
                     return None
-                order = np.argsort(store.places)
-                chosen = order[np.searchsorted(store.places, load.places, sorter=order)]
-                part = Elements(store.where.own_shape, chosen)
-                return _Part(load, store, part) if elements.is_sliced(part) else None
+                order = np.argsort(store.element_numbers)
+                chosen = order[np.searchsorted(store.element_numbers, load.element_numbers, sorter=order)]
+                part = Elements(store.where.compact_shape, chosen)
+                return _Forwarded(load, store, part) if elements.is_sliced(part) else None
         return None
 
-    def forwarded(self) -> list[_Part]:
-        return [part for store, parts in self.parts.items() if store not in self.needed for part in parts]
+    def forwarded(self) -> list[_Forwarded]:
+        return [part for store, parts in self.candidates.items() if store not in self.needed for part in parts]
 
 
 def _access(op: Op, facts: Facts) -> _Access | None:
@@ -134,16 +134,16 @@ def _access(op: Op, facts: Facts) -> _Access | None:
     form, where = address.form, address.elements
     if not address.proved or form is None or not form.constant:
         return None
-    places = form.pattern
+    element_numbers = form.pattern
     if facts.values[op.operands[0]].space == "private":
-        places = places * geometry.items + where.chosen // (math.prod(where.shape) // geometry.items)
-    return _Access(op, where, places)
+        element_numbers = element_numbers * geometry.items + where.chosen // (math.prod(where.shape) // geometry.items)
+    return _Access(op, where, element_numbers)
 
 
 # --- What stands for a load, as operations ---
 
 
-def _loaded(builder: Builder, part: _Part) -> Value:
+def _loaded(builder: Builder, part: _Forwarded) -> Value:
     """What a load gives, of what was stored; who is masked out gets what is to be given instead."""
     load, store = part.load, part.store
     dtype, rank = load.op.operands[0].dtype, load.op.attributes["access"].rank
@@ -159,10 +159,10 @@ def _loaded(builder: Builder, part: _Part) -> Value:
 def _part_of(
     value: jax.Array, *other: jax.Array, stored: Elements, chosen: Elements, loaded: Elements, dtype: Any
 ) -> jax.Array:
-    there = elements.taken(elements.aligned(value.astype(dtype), stored.shape), stored)
+    there = elements.gathered(elements.aligned(value.astype(dtype), stored.shape), stored)
     if not other:
-        return elements.taken(there, chosen, loaded.shape)
-    found = elements.taken(there, chosen)
+        return elements.gathered(there, chosen, loaded.shape)
+    found = elements.gathered(there, chosen)
     rest = other[0].astype(dtype)
     if not rest.shape and elements.is_stretch(loaded):
         return elements.padded(found, loaded, rest)

@@ -84,26 +84,26 @@ def _updates(store: Op, region: Region) -> Iterator[_Update]:
         return
     for old, added in [op.operands, op.operands[::-1]][: 1 if op.name == "sub" else 2]:
         load = None if isinstance(old, Constant) else region.definitions.get(old)
-        if load is not None and load.name == ops.LOAD and region.uses[old] == 1 and _is_same_place(load, store):
+        if load is not None and load.name == ops.LOAD and region.uses[old] == 1 and _is_same_element(load, store):
             yield _Update(op.name, added)
 
 
-def _is_same_place(load: Op, store: Op) -> bool:
+def _is_same_element(load: Op, store: Op) -> bool:
     """True if what is stored to is what was loaded, of the same version of the memory."""
     one, other = load.attributes["access"], store.attributes["access"]
     value, mask = store.operands[1 + other.rank], ops.mask(load)
-    places = zip(ops.indices(load), ops.indices(store), strict=True)
+    indices = zip(ops.indices(load), ops.indices(store), strict=True)
     return (
         load.operands[0] is store.operands[0]
         and one.shape == other.shape == value.shape
         and one.view == other.view
         and value.dtype == store.operands[0].dtype
-        and all(_is_same(a, b) for a, b in places)
-        and (mask is None or (other.masked and _is_same(mask, store.operands[-1])))
+        and all(_is_same_value(a, b) for a, b in indices)
+        and (mask is None or (other.masked and _is_same_value(mask, store.operands[-1])))
     )
 
 
-def _is_same(value: Value, other: Value) -> bool:
+def _is_same_value(value: Value, other: Value) -> bool:
     """True if two values are surely the same, of a program in which nothing is computed twice."""
     if isinstance(value, Constant) and isinstance(other, Constant):
         return value.dtype == other.dtype and np.array_equal(value.array, other.array)

@@ -54,7 +54,7 @@ class InvariantAddress:
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of its elements as a value."""
-        return self.address.elements.own_shape
+        return self.address.elements.compact_shape
 
 
 def of_loop(loop: Op, analyses: Analyses) -> dict[Known, InvariantAddress]:

@@ -25,7 +25,7 @@ def _joined(op: Op, analyses: Analyses) -> Op:
     """An access with such components as one; the same one if it has none."""
     indices, sizes, k = ops.indices(op), list(ops.viewed_shape(op)), 1
     while k < len(indices):
-        whole = _whole(indices[k - 1], indices[k], sizes[k], analyses)
+        whole = _recombined(indices[k - 1], indices[k], sizes[k], analyses)
         if whole is None:
             k += 1
             continue
@@ -39,9 +39,9 @@ def _joined(op: Op, analyses: Analyses) -> Op:
     return dataclasses.replace(op, operands=operands, attributes={**op.attributes, "access": seen})
 
 
-def _whole(row: Value, column: Value, width: int, analyses: Analyses) -> Value | None:
+def _recombined(row: Value, column: Value, width: int, analyses: Analyses) -> Value | None:
     """The number, not negative, of which two values are the quotient and the remainder by a width."""
-    quotient, rest = (analyses.made.get(value) for value in (row, column))
+    quotient, rest = (analyses.definitions.get(value) for value in (row, column))
     if quotient is None or rest is None or (quotient.name, rest.name) != ("div", "rem"):
         return None
     number, interval = quotient.operands[0], analyses.known(quotient.operands[0]).interval

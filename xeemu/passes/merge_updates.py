@@ -65,12 +65,12 @@ class _Run:
         """The memory after them."""
         first, values = self.updates[0], builder.rewriter.values
         access: AccessAttributes = first.attributes["access"]
-        placed = self.updates if self.steps is None else self.updates[:1]
-        masks = [ops.mask(op) for op in placed]
+        indexed = self.updates if self.steps is None else self.updates[:1]
+        masks = [ops.mask(op) for op in indexed]
         parts = [
             values(first.operands[:1]),
-            *(values(op.operands[1 + d] for op in placed) for d in range(access.rank)),
-            values(self._given()),
+            *(values(op.operands[1 + d] for op in indexed) for d in range(access.rank)),
+            values(self._values()),
             values(mask for mask in masks if mask is not None),
         ]
         return builder.applied(
@@ -84,7 +84,7 @@ class _Run:
             access=access,
         )
 
-    def _given(self) -> list[Value]:
+    def _values(self) -> list[Value]:
         """What each update is made with; once if it is one number for all of them."""
         each = [op.operands[1 + op.attributes["access"].rank] for op in self.updates]
         numbers = {(v.dtype, v.array.tobytes()) if isinstance(v, Constant) and not v.ndim else v for v in each}
@@ -173,7 +173,7 @@ class _Search:
         """The longest run that begins with the first and that one window holds; None if there is none."""
         first = chain[0]
         repeated = itertools.takewhile(lambda op: _is_repeated(first, op), chain[:_LONGEST])
-        addresses = list(itertools.takewhile(_is_known, (addressing.foreseen(op, facts) for op in repeated)))
+        addresses = list(itertools.takewhile(_is_static, (addressing.foreseen(op, facts) for op in repeated)))
         apart = [_apart(*pair) for pair in itertools.pairwise(addresses)]
         if not apart or (steps := apart[0]) is None:
             return None
@@ -186,7 +186,8 @@ class _Search:
         """The longest run that begins with the first and of which no order counts; None if there is none."""
         first, kind = chain[0], _scattered(chain[0], facts)
         run = itertools.takewhile(
-            lambda op: kind is not None and _scattered(op, facts) == kind and _is_alike(first, op), chain[:_LONGEST]
+            lambda op: kind is not None and _scattered(op, facts) == kind and _has_same_types(first, op),
+            chain[:_LONGEST],
         )
         return _Run(updates, None) if len(updates := tuple(run)) > 1 else None
 
@@ -208,7 +209,7 @@ def _scattered(op: Op, facts: Facts) -> str | None:
     return None if addressing.is_formed(op, facts) else ops.commuting(op)
 
 
-def _is_alike(op: Op, other: Op) -> bool:
+def _has_same_types(op: Op, other: Op) -> bool:
     """True if two updates have indices of the same shapes and dtypes."""
     one, another = (dataclasses.replace(each.attributes["access"], masked=False) for each in (op, other))
     return one == another and [i.dtype for i in ops.indices(op)] == [i.dtype for i in ops.indices(other)]
@@ -220,7 +221,7 @@ def _is_repeated(op: Op, other: Op) -> bool:
     return same and op.attributes["access"] == other.attributes["access"] and ops.mask(op) is ops.mask(other)
 
 
-def _is_known(address: Address) -> bool:
+def _is_static(address: Address) -> bool:
     """True if it is known where an update lies, but for its group, and that it is within bounds."""
     known = address.proved and address.form is not None and not address.form.based
     return known and address.elements.count > 0

@@ -158,7 +158,7 @@ class _Access:
 
     @property
     def _elements(self) -> Elements:
-        return addressing.left_in(self.builder.op, self.analyses.known)
+        return addressing.active_elements(self.builder.op, self.analyses.known)
 
     @property
     def _masked(self) -> bool:
@@ -167,21 +167,21 @@ class _Access:
     def loaded(self) -> Value:
         """What a load gives; who is masked out gets what is to be given instead."""
         chosen = self._elements
-        rest = self._rest() if self._masked or not chosen.all else []
+        rest = self._trailing_operands() if self._masked or not chosen.all else []
         if not rest and self.contents.shape == chosen.shape:
             return self.contents
         return self.builder.applied(_load, self.contents, *rest, chosen=chosen)[0]
 
     def stored(self) -> Value:
         """The elements after a store; who is masked out keeps his."""
-        chosen, (value, *mask) = self._elements, self._rest()
+        chosen, (value, *mask) = self._elements, self._trailing_operands()
         if not self._masked:
             if chosen.all and (value.shape, value.dtype) == (self.contents.shape, self.contents.dtype):
                 return value
             mask = []
         return self.builder.applied(_store, self.contents, value, *mask, chosen=chosen)[0]
 
-    def _rest(self) -> list[Value]:
+    def _trailing_operands(self) -> list[Value]:
         """Its operands after the index."""
         op = self.builder.op
         return self.builder.rewriter.values(op.operands[1 + op.attributes["access"].rank :])
@@ -201,7 +201,7 @@ def _load_before(
     memory: jax.Array, *index: jax.Array, access: primitives.AccessAttributes, chosen: Elements
 ) -> jax.Array:
     rest = () if chosen.all else (chosen.mask, jnp.zeros((), memory.dtype))
-    return elements.taken(primitives.load_p.bind(memory, *index, *rest, access=access)[0], chosen)
+    return elements.gathered(primitives.load_p.bind(memory, *index, *rest, access=access)[0], chosen)
 
 
 def _store_after(last: jax.Array, *given: jax.Array, access: primitives.AccessAttributes, chosen: Elements) -> Any:
@@ -218,5 +218,5 @@ def _load(contents: jax.Array, *rest: jax.Array, chosen: Elements) -> jax.Array:
 
 
 def _store(contents: jax.Array, value: jax.Array, *mask: jax.Array, chosen: Elements) -> jax.Array:
-    new = elements.taken(elements.aligned(value, chosen.shape), chosen, contents.shape).astype(contents.dtype)
+    new = elements.gathered(elements.aligned(value, chosen.shape), chosen, contents.shape).astype(contents.dtype)
     return lax.select(elements.aligned(mask[0], chosen.shape).reshape(contents.shape), new, contents) if mask else new

@@ -17,7 +17,7 @@ from xeemu.knowledge import analysis, expressions, periodicity, symbolic_address
 from xeemu.knowledge.access_tree import AccessTree, MemoryOperation, Node
 from xeemu.knowledge.analysis import Facts, Known
 from xeemu.knowledge.budget import Budget, BudgetedGrid
-from xeemu.knowledge.expressions import Axis, Expression, TooLarge
+from xeemu.knowledge.expressions import Expression, LoopAxis, TooLarge
 from xeemu.knowledge.growth import STILL, Growth
 from xeemu.knowledge.periodicity import Box, Progressions
 from xeemu.language.linearity import Allocation
@@ -48,7 +48,7 @@ class Copy:
       start: an element of the original, a component for each of its dimensions.
       steps: elements from one group to the next, for each dimension of the group id.
       strides: elements from one of the copy to the next, for each of its dimensions.
-      other: what those have that would lie beyond the original; None if none do.
+      outside: what those have that would lie beyond the original; None if none do.
     """
 
     memory: Allocation
@@ -57,7 +57,7 @@ class Copy:
     start: tuple[int, ...]
     steps: Steps
     strides: Steps
-    other: Constant | None
+    outside: Constant | None
 
 
 def of_program(analyses: Analyses) -> tuple[Copy, ...]:
@@ -100,17 +100,17 @@ class _Copied:
 
     Attributes:
       original: the global memory.
-      places: `[k, dimensions]` elements of the local memory.
+      copy_elements: `[k, dimensions]` elements of the local memory.
       elements: `[k, dimensions]` those of the global memory, which may lie beyond it.
       steps: what these grow by from group to group.
-      other: what is stored of those beyond; None if none lie there.
+      outside: what is stored of those beyond; None if none lie there.
     """
 
     original: Allocation
-    places: np.ndarray
+    copy_elements: np.ndarray
     elements: np.ndarray
     steps: Steps
-    other: Constant | None
+    outside: Constant | None
 
     def continues(self, others: Sequence["_Copied"]) -> bool:
         """True if it may be of the same part as some others."""
@@ -120,7 +120,7 @@ class _Copied:
 class _Search:
     def __init__(self, analyses: Analyses, steps: AccessTree, rows: range, bounded: Collection[Op]):
         self.program, self.tree, self.bounded = analyses.program, steps, bounded
-        self.groups: dict[Axis, range] = {axis: range(axis.size) for axis in steps.groups}
+        self.groups: dict[LoopAxis, range] = {axis: range(axis.size) for axis in steps.groups}
         self.groups[steps.groups[0]] = rows
         self._numbers: dict[Node, Mapping[Value, int]] = {}
         # By the execution of a body, of which a loop may have one for each iteration.
@@ -145,18 +145,18 @@ class _Search:
 
     def _joined(self, memory: Allocation, known: Sequence[_Copied], loads: Sequence[MemoryOperation]) -> Copy | None:
         """The copy that several stores make, if they make one of all that is loaded from it."""
-        places, elements = (
-            np.concatenate(parts) for parts in zip(*((c.places, c.elements) for c in known), strict=True)
+        copy_elements, elements = (
+            np.concatenate(parts) for parts in zip(*((c.copy_elements, c.elements) for c in known), strict=True)
         )
-        strides, others = _strides(places, elements), [c.other for c in known if c.other is not None]
+        strides, others = _strides(copy_elements, elements), [c.outside for c in known if c.outside is not None]
         filled = np.zeros(memory.shape, bool)
-        filled[tuple(places.T)] = True
-        if strides is None or not all(_finds(load, filled) for load in loads):
+        filled[tuple(copy_elements.T)] = True
+        if strides is None or not all(_is_filled(load, filled) for load in loads):
             return None
         if others and (any(load.access.masked for load in loads) or not all(_is_same(others[0], o) for o in others)):
             return None
         begun = np.array(known[0].steps) @ [r.start for r in self.groups.values()]
-        start = elements[0] - places[0] @ strides - begun
+        start = elements[0] - copy_elements[0] @ strides - begun
         value = loads[0].node.facts.values[loads[0].op.operands[0]]
         number = self.program.arguments.index(known[0].original)
         each = tuple(map(tuple, strides.T.tolist()))
@@ -190,12 +190,12 @@ class _Search:
         (steps,) = found
         each = [self._lanes(store, box, (*masks, *load.index, *store.index)) for box, _ in facts]
         stored, loaded, *indices = (np.concatenate(parts) for parts in zip(*each, strict=True))
-        elements, places = np.split(np.stack(indices, axis=1)[stored], [len(load.index)], axis=1)
-        if steps is None or not len(places) or (stored & ~loaded).any():
+        elements, copy_elements = np.split(np.stack(indices, axis=1)[stored], [len(load.index)], axis=1)
+        if steps is None or not len(copy_elements) or (stored & ~loaded).any():
             return None
         if other is None and not self._are_inside(elements, steps, load.access_site.memory):
             return None
-        return _Copied(load.access_site.memory, places, elements, steps, other)
+        return _Copied(load.access_site.memory, copy_elements, elements, steps, other)
 
     def _are_inside(self, elements: np.ndarray, steps: Steps, memory: Allocation) -> bool:
         """True if some elements of the first group lie within bounds, and those of all others."""
@@ -246,7 +246,7 @@ class _Search:
         if count > _MOST_VALUES:
             raise TooLarge
         grid = BudgetedGrid(points)
-        mask = symbolic_addresses.taken_at(store, grid, known[0], store.node.conditions)
+        mask = symbolic_addresses.active_at(store, grid, known[0], store.node.conditions)
         others = (symbolic_addresses.flat(grid, e, shape, positions) for e in known[1:])
         return [values.reshape(-1) for values in np.broadcast_arrays(mask, *others)]
 
@@ -273,17 +273,17 @@ def _regular(step: Growth) -> int | None:
     return int(growth[0]) if step.period == 1 and len(growth) == 1 else None
 
 
-def _strides(places: np.ndarray, elements: np.ndarray) -> np.ndarray | None:
+def _strides(copy_elements: np.ndarray, elements: np.ndarray) -> np.ndarray | None:
     """How far apart elements lie by the places of their copies; None if that is not the same everywhere.
 
     Args:
-      places: `[k, dimensions]` of the copy.
+      copy_elements: `[k, dimensions]` of the copy.
       elements: `[k, dimensions of the original]`.
 
     Returns:
       `[dimensions, dimensions of the original]`; 0 for a dimension in which all places are the same.
     """
-    here, there = places - places[0], elements - elements[0]
+    here, there = copy_elements - copy_elements[0], elements - elements[0]
     strides = np.rint(np.linalg.lstsq(here, there, rcond=None)[0]).astype(np.int64)
     return strides if (here @ strides == there).all() else None
 
@@ -292,7 +292,7 @@ def _is_same(a: Constant, b: Constant) -> bool:
     return a.array.tobytes() == b.array.tobytes()
 
 
-def _finds(load: MemoryOperation, filled: np.ndarray) -> bool:
+def _is_filled(load: MemoryOperation, filled: np.ndarray) -> bool:
     """True if all that a load at a known place may touch has been stored."""
     touched = []
     for component, size in zip(load.index, filled.shape, strict=True):

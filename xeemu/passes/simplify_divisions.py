@@ -22,5 +22,5 @@ def _chosen(op: Op, analyses: Analyses) -> Value | None:
     """What a choice surely gives, if that is known: one of its operands, or a quotient that it need not round down."""
     if (known := analyses.known(op.operands[0]).only) is not None:
         return op.operands[1 + known]
-    division = floor_division.natural(op.results[0], analyses.made, lambda value: analyses.known(value).interval)
+    division = floor_division.natural(op.results[0], analyses.definitions, lambda value: analyses.known(value).interval)
     return None if division is None else division.results[0]

@@ -46,12 +46,12 @@ class Gather:
     Attributes:
       run: how many elements at a time are known to follow each other.
       missing: what elements out of bounds read as.
-      settled: true if the places are computed before, for themselves.
+      materialised: true if the places are computed before, for themselves.
     """
 
     run: int
     missing: np.ndarray
-    settled: bool = False
+    materialised: bool = False
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -85,14 +85,14 @@ class ScatteredUpdate:
     """A scatter of atomic updates whose order does not count, of several at once if there are others.
 
     Attributes:
-      own: true if each work-item updates one element of its own private memory.
-      few: the number added and its range of elements, where a scatter may be slower (see `collected_updates`); or None.
+      private_element: true if each work-item updates one element of its own private memory.
+      few_elements: the number added and its range, where a scatter may be slower (see `collected_updates`); or None.
       waits: true if it is left to be made with those of other iterations.
       always: true if every element takes part and is within bounds.
     """
 
-    own: bool
-    few: FewElements | None
+    private_element: bool
+    few_elements: FewElements | None
     waits: bool
     always: bool
 
@@ -139,7 +139,7 @@ class Store:
     @property
     def overwrites(self) -> bool:
         """True if it stores to all of the memory if no mask of the control flow leaves work-items out."""
-        return isinstance(self.by, Window) and self.by.whole
+        return isinstance(self.by, Window) and self.by.covers_memory
 
 
 Atomic = Empty | Window | ScatteredUpdate | InOrder
@@ -242,7 +242,9 @@ def of_atomic(reference: Reference, chunk: Chunk, op: str, added: int | None = N
     elements = reference.elements
     own = storage.space == "private" and elements.all and elements.count == chunk.geometry.items
     counted = waits and chunk.single and (own or storage.space == "local")
-    return ScatteredUpdate(own, _few(reference, op, added, chunk) if counted else None, waits, reference.always)
+    return ScatteredUpdate(
+        own, _few_elements(reference, op, added, chunk) if counted else None, waits, reference.always
+    )
 
 
 def of_fetch(reference: Reference, chunk: Chunk, op: str) -> Empty | InOrder:
@@ -264,7 +266,7 @@ def _combined_window(reference: Reference, op: str, chunk: Chunk) -> Window | No
     return window.combining(reference.storage.dtype, chunk.target.reductions)
 
 
-def _few(reference: Reference, op: str, number: int | None, chunk: Chunk) -> FewElements | None:
+def _few_elements(reference: Reference, op: str, number: int | None, chunk: Chunk) -> FewElements | None:
     """What an update of a local or private memory adds, and to which elements, if they are few and it is one number."""
     storage, interval = reference.storage, reference.address.interval
     if storage.dtype.kind not in "iu" or op not in ("add", "sub") or number is None or interval is None:

@@ -98,7 +98,7 @@ class CountedLoopPlan:
       loop: what is known of it.
       by: how it is carried out.
       bodies: how an iteration is carried out, by what it has to know of others; by None if it goes alone.
-      places: of the body what finds where windows lie; None if the plan has no windows.
+      address_plan: of the body what finds where windows lie; None if the plan has no windows.
       first: what is carried into the first iteration.
       collected: of a loop that scatters how what a block leaves is made (see `collected_updates`).
     """
@@ -106,7 +106,7 @@ class CountedLoopPlan:
     loop: CountedLoop
     by: LoopPlan
     bodies: Mapping[Iteration | None, BodyPlan]
-    places: BodyPlan | None
+    address_plan: BodyPlan | None
     first: Sequence[Carry]
     collected: Mapping[int, Mapping[int, CollectedUpdates]] = dataclasses.field(default_factory=dict)
 
@@ -230,7 +230,7 @@ class _Planner:
         assignment = self._assignment(facts, taken, iteration is not None and iteration.at_once)
         return self._planned(memory, assignment, range(len(facts.body.ops)), overwritten)
 
-    def part(self, facts: Facts, taken: Sequence[Layout], values: Sequence[Value]) -> BodyPlan:
+    def slice_of(self, facts: Facts, taken: Sequence[Layout], values: Sequence[Value]) -> BodyPlan:
         """The plan of what some values of a (sub)program need, for all groups."""
         memory = MemoryOperations(facts, self.chunk, self.storages, False)
         return self._planned(memory, self._assignment(facts, taken, False), facts.body.needed(values))
@@ -386,9 +386,9 @@ class _Operations:
         bodies: dict[Iteration | None, BodyPlan] = {b.iteration: body(b.iteration, b.loads.keys()) for b in blocks}
         windows = {n for b in blocks for n in (*b.loads, *b.updates)} | by.versions.checks.keys()
         indices = [ops.indices(inner.body.ops[n])[0] for n in sorted(windows)]
-        places = planner.part(inner, taken, indices) if windows else None
+        address_plan = planner.slice_of(inner, taken, indices) if windows else None
         collected = collected_updates.of_loop(by, {k: each.operations for k, each in bodies.items()}, planner.chunk)
-        return CountedLoopPlan(loop, by, bodies, places, first, collected)
+        return CountedLoopPlan(loop, by, bodies, address_plan, first, collected)
 
     def _counts_loops(self, inner: Facts) -> bool:
         """True if a loop's body holds loops that are counted: that is part of what it carries."""

@@ -73,7 +73,7 @@ def _may_be(reference: Reference) -> bool:
 def _axes(reference: Reference, chunk: Chunk) -> list[StridedPattern] | None:
     """The strided pattern of each component of an index, along axes that they have in common."""
     components = reference.address.components
-    lanes = strided_patterns.of_places(np.stack([c.form.pattern for c in components], axis=1))
+    lanes = strided_patterns.of_indices(np.stack([c.form.pattern for c in components], axis=1))
     groups = chunk.block() if reference.varying else ()
     if lanes is None or groups is None:
         return None

@@ -46,12 +46,12 @@ def of_choice(op: Op, facts: Facts, watched: bool, target: Target) -> BranchPlan
       watched: true if somebody sees every access.
       target: where it will run.
     """
-    if (only := taken(op, facts, watched)) is not None:
+    if (only := certain_branch(op, facts, watched)) is not None:
         return Folded(only)
     return Divergent(target.skips_branches) if facts.value(op.operands[0]).varying else Uniform()
 
 
-def taken(op: Op, facts: Facts, watched: bool) -> int | None:
+def certain_branch(op: Op, facts: Facts, watched: bool) -> int | None:
     """The number of the branch that a choice surely takes; None if it is not known, or somebody watches."""
     only = facts.value(op.operands[0]).only
     return None if only is None or watched else min(max(only, 0), len(op.regions) - 1)

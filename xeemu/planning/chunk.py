@@ -23,7 +23,7 @@ class Chunk:
       iterations: the most iterations of a loop that find together what they update (see `scatter_loops`).
       alignment: the linear id of the first group is a multiple of it.
       inner: true if the last row of groups along the first dimension is not among them.
-      few: true if so few groups of the launch are emulated by this code that it had better be short than fast.
+      prefers_short_code: true if so few groups are emulated by this code that it had better be short than fast.
       single: true if XLA divides nothing of the program among threads.
       cores: of a CPU, so many as XLA may divide an operation among.
       spare_bytes: what iterations of a loop that are emitted together may take.
@@ -36,13 +36,13 @@ class Chunk:
     iterations: int = 1
     alignment: int = 1
     inner: bool = False
-    few: bool = False
+    prefers_short_code: bool = False
     single: bool = False
     cores: int = 1
     spare_bytes: int = 0
 
     @property
-    def many(self) -> bool:
+    def amortises_dispatch(self) -> bool:
         """True if the host takes much longer for what all the work-items do than to begin it."""
         least = self.target.many_items
         return least is not None and self.count * self.geometry.items >= least

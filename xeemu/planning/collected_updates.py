@@ -79,12 +79,12 @@ def _of_memory(plans: Sequence[UpdatePlan], iterations: int, chunk: Chunk) -> Co
     left = [(plan.by, plan.reference.elements.count) for plan in plans if isinstance(plan.by, ScatteredUpdate)]
     counted = collections.defaultdict[tuple[FewElements, int], list[int]](list)
     for k, (by, elements) in enumerate(left):
-        if by.few is not None:
-            counted[by.few, elements].append(k)
+        if by.few_elements is not None:
+            counted[by.few_elements, elements].append(k)
     most = chunk.target.counting.compared_at_once
     batches = ((few, each[k : k + most]) for (few, _), each in counted.items() for k in range(0, len(each), most))
     histograms = tuple(_histogram(few, tuple(batch), iterations, most) for few, batch in batches)
-    others = tuple(k for k, (by, _) in enumerate(left) if by.few is None)
+    others = tuple(k for k, (by, _) in enumerate(left) if by.few_elements is None)
     # A scatter that takes its elements one after the other is as fast for each update.
     joins = len(others) > 1 and not chunk.target.scatters_in_order
     return CollectedUpdates(histograms, () if joins else others, others if joins else ())

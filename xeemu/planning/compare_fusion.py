@@ -35,7 +35,7 @@ class Comparison:
       mask: which bits.
       possible: the bits that can be set, of which the mask is a part.
       bits: what they are compared with, of the result's shape.
-      places: the flat positions of the elements, of the result's shape.
+      positions: the flat positions of the elements, of the result's shape.
       written: the dtype in which the kernel compares them.
     """
 
@@ -44,7 +44,7 @@ class Comparison:
     mask: int
     possible: int
     bits: np.ndarray
-    places: np.ndarray
+    positions: np.ndarray
     written: np.dtype
 
     @property
@@ -62,18 +62,20 @@ class Comparison:
     @property
     def shape(self) -> tuple[int, ...] | None:
         """The value's shape beside the result's, 1 along axes where it repeats; None if elements are moved too."""
-        repeats = [bool((self.places == self.places.take([0], axis)).all()) for axis in range(self.places.ndim)]
-        first = self.places[tuple(slice(1 if r else None) for r in repeats)]
+        positions = self.positions
+        repeats = [bool((positions == positions.take([0], axis)).all()) for axis in range(positions.ndim)]
+        first = positions[tuple(slice(1 if r else None) for r in repeats)]
         return first.shape if np.array_equal(first.reshape(-1), np.arange(self.value.size)) else None
 
     def moved(self, op: Op) -> "Comparison":
         """What an operation makes of the results that only moves or repeats them."""
         move = constant_folding.MOVES[op.name]
-        return dataclasses.replace(self, bits=move(op.attributes, self.bits), places=move(op.attributes, self.places))
+        bits, positions = (move(op.attributes, array) for array in (self.bits, self.positions))
+        return dataclasses.replace(self, bits=bits, positions=positions)
 
     def broadcast(self, shape: tuple[int, ...]) -> "Comparison":
-        bits, places = np.broadcast_to(self.bits, shape), np.broadcast_to(self.places, shape)
-        return dataclasses.replace(self, bits=bits, places=places)
+        bits, positions = np.broadcast_to(self.bits, shape), np.broadcast_to(self.positions, shape)
+        return dataclasses.replace(self, bits=bits, positions=positions)
 
     def of(self, field: BitField, interval: Interval | None) -> "Comparison | None":
         """The comparison of what this value is a field of; None if its dtype cannot hold what it is compared with.
@@ -89,12 +91,12 @@ class Comparison:
         needed = [(int(self.bits.min()) << shift, int(self.bits.max()) << shift), (mask, mask)]
         if shift >= 8 * dtype.itemsize or not all(intervals.within(i, intervals.of_dtype(dtype)) for i in needed):
             return None
-        bits, places = self.bits.astype(dtype) << dtype.type(shift), field.places.reshape(-1)[self.places]
-        return Comparison(self.op, field.value, mask, possible, bits, places, self.written)
+        bits, positions = self.bits.astype(dtype) << dtype.type(shift), field.positions.reshape(-1)[self.positions]
+        return Comparison(self.op, field.value, mask, possible, bits, positions, self.written)
 
     def joined(self, other: "Comparison") -> "Comparison | None":
         """Both comparisons as one, if they are of different bits of the same elements."""
-        same = self.value is other.value and np.array_equal(self.places, other.places)
+        same = self.value is other.value and np.array_equal(self.positions, other.positions)
         if not same or self.mask & other.mask or self._beyond or other._beyond:
             return None
         written = max(self.written, other.written, key=lambda dtype: dtype.itemsize)
@@ -191,8 +193,8 @@ def _of_op(op: Op, reader: Reader) -> Comparison | None:
     """True if an operation compares a value with something known."""
     comparison, shape = op.name, op.results[0].shape
     for value, other in (op.operands, op.operands[::-1]):
-        known, field = reader.known(other), next(reader.fields(value), None)
+        known, field = reader.constant_elements(other), next(reader.fields(value), None)
         if known is not None and field is not None:
             dtype = value.dtype
-            return Comparison(comparison, value, -1, -1, known.astype(dtype), field.places, dtype).broadcast(shape)
+            return Comparison(comparison, value, -1, -1, known.astype(dtype), field.positions, dtype).broadcast(shape)
     return None

@@ -26,15 +26,15 @@ def is_short(program: Program, groups: int, target: Target) -> bool:
       groups: the number of work-groups that are emulated.
       target: where it will run.
     """
-    return are_few(groups * program.geometry.items * work.operations(program.body), target)
+    return is_cheaper_than_compiling(groups * program.geometry.items * work.operations(program.body), target)
 
 
 def is_short_once(program: Program, groups: int, target: Target) -> bool:
     """True if a program that nobody sees, and that is carried out once, runs for less than it takes to compile."""
-    return are_few(groups * program.geometry.items * work.operations(program.body) // _UNSEEN, target)
+    return is_cheaper_than_compiling(groups * program.geometry.items * work.operations(program.body) // _UNSEEN, target)
 
 
-def are_few(operations: int, target: Target) -> bool:
+def is_cheaper_than_compiling(operations: int, target: Target) -> bool:
     """True if so many operations of work-items take no longer than it takes to compile them."""
     return operations <= target.short_operations > 0
 

@@ -95,14 +95,14 @@ def _entangled(facts: Facts) -> frozenset[int]:
         operands = [a for a in op.used if not isinstance(a, Constant)]
         bits = functools.reduce(operator.or_, (sources.get(a, 0) for a in operands), 0)
         is_access = op.name in ops.ACCESSES
-        places = (ops.viewed_shape(op), *ops.indices(op)) if is_access else None
+        address = (ops.viewed_shape(op), *ops.indices(op)) if is_access else None
         if op.name in ops.UPDATES and (ops.changes(op) or not is_access):
             read = readers.get(facts.values[op.operands[0]], ()) if is_access else ()
-            found |= {number for load, elsewhere in read if bits >> load & 1 and elsewhere != places}
+            found |= {number for load, elsewhere in read if bits >> load & 1 and elsewhere != address}
             if not op.attributes.get("fetch"):
                 continue
         for memory in {facts.values[a] for a in operands if facts.values[a].space}:
-            readers.setdefault(memory, []).append((number, places))
+            readers.setdefault(memory, []).append((number, address))
             bits |= 1 << number
         sources |= dict.fromkeys(op.results, bits)
     return frozenset(found)

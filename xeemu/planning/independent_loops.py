@@ -14,7 +14,7 @@ from xeemu.planning.windows import Window
 
 
 @dataclasses.dataclass(frozen=True)
-class Placed:
+class IndependentUpdate:
     """A memory that each iteration updates at a place of its own.
 
     Attributes:
@@ -24,11 +24,11 @@ class Placed:
     number: int
 
 
-def of_carries(loop: CountedLoop) -> Mapping[int, Placed]:
+def of_carries(loop: CountedLoop) -> Mapping[int, IndependentUpdate]:
     """The updates of memories that a loop carries, by the carries, as far as iterations have nothing to do there."""
     body = loop.body
     found = {k: _update(body, body.inputs[k], body.outputs[k], loop.moves) for k in range(loop.scan.carries)}
-    return {k: Placed(number) for k, number in found.items() if number is not None}
+    return {k: IndependentUpdate(number) for k, number in found.items() if number is not None}
 
 
 def _update(body: Region, memory: Value, result: Value, moves: Mapping[int, int]) -> int | None:
@@ -40,17 +40,17 @@ def _update(body: Region, memory: Value, result: Value, moves: Mapping[int, int]
       moves: see `of_loop`.
     """
     users = [n for n, op in enumerate(body.ops) if any(a is memory for a in op.used)]
-    made = [n for n in users if result in body.ops[n].results and _is_spread(body.ops[n], moves.get(n))]
-    if len(made) != 1 or body.uses[result] > 1:
+    updates = [n for n in users if result in body.ops[n].results and _is_spread(body.ops[n], moves.get(n))]
+    if len(updates) != 1 or body.uses[result] > 1:
         return None
-    place = ops.indices(body.ops[made[0]])
-    others = [body.ops[n] for n in users if n != made[0]]
+    index = ops.indices(body.ops[updates[0]])
+    others = [body.ops[n] for n in users if n != updates[0]]
     # An iteration may use what it updates before it does so, unless that is what the others update too.
-    own = all(e.name == ops.LOAD and _is_same(ops.indices(e), place) for e in others)
-    return made[0] if not others or (own and moves[made[0]]) else None
+    own = all(e.name == ops.LOAD and _is_same_index(ops.indices(e), index) for e in others)
+    return updates[0] if not others or (own and moves[updates[0]]) else None
 
 
-def _is_same(index: Sequence[Value], other: Sequence[Value]) -> bool:
+def _is_same_index(index: Sequence[Value], other: Sequence[Value]) -> bool:
     """True if two indices are surely the same."""
     return len(index) == len(other) and all(a is b for a, b in zip(index, other, strict=True))
 

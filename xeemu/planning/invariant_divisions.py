@@ -23,7 +23,7 @@ def applies(op: Op, facts: Facts) -> bool:
     return divisor.form is not None and divisor.form.based and forms.single(divisor.form.pattern) is not None
 
 
-def is_found(load: Op, facts: Facts) -> bool:
+def divides_index(load: Op, facts: Facts) -> bool:
     """True if the elements of a load are found by such a division.
 
     XLA's gathers compute places element by element, and such a division is some twenty operations (2-core EPYC: a table

@@ -96,7 +96,7 @@ def of_body(facts: Facts, inputs: tuple[Layout, ...], setting: Setting) -> Layou
     assigned = _Layouts(facts, setting, dict(zip(facts.body.all_inputs, input_layouts, strict=True)), {})
     for number, op in enumerate(facts.body.ops):
         assigned.follow(number, op)
-    assigned.layouts |= assigned.settled()
+    assigned.layouts |= assigned.final_layouts()
     plans = {n: assigned.with_conversions(plan, facts.body.ops[n]) for n, plan in assigned.plans.items()}
     comparisons = {n: plan for n, plan in plans.items() if isinstance(plan, Comparison)}
     return LayoutAssignment(assigned.layouts, plans, compare_fusion.spared(facts.body, comparisons))
@@ -129,14 +129,14 @@ class _Layouts:
         layouts = [BY_ITEM] * len(op.results) if layouts is None else layouts
         self.layouts.update(zip(op.results, layouts, strict=True))
 
-    def settled(self) -> Mapping[Value, Layout]:
+    def final_layouts(self) -> Mapping[Value, Layout]:
         """The layouts of those values of which some elements may be needed for themselves."""
         results = (v for op in self.facts.body.ops for v in op.results)
         possible = {v: layout for v in results if isinstance(layout := self.layouts[v], Masked)}
         if not possible:
             return {}
         needs = masked_layouts.needs(self.facts, possible)
-        return {v: needs.settled(v, layout, self.setting.watched) or BY_ITEM for v, layout in possible.items()}
+        return {v: needs.final_layout(v, layout, self.setting.watched) or BY_ITEM for v, layout in possible.items()}
 
     def with_conversions(self, plan: OperationPlan, op: Op) -> OperationPlan:
         """How an operation is carried out once it is known how all values are laid out."""
@@ -147,7 +147,7 @@ class _Layouts:
             case Movement(), BySubgroup(lanes):
                 return Movement(conversion=self._conversion(op.operands[0], lanes))
             case Movement(), _:
-                return Movement(masked_layouts.takes_chosen(op, self._layout(op.operands[0])))
+                return Movement(masked_layouts.uses_chosen_only(op, self._layout(op.operands[0])))
         return plan
 
     def _conversion(self, value: Value, lanes: int) -> LayoutConversion | None:
@@ -263,7 +263,7 @@ class _Layouts:
 
     def _chosen(self, number: int, op: Op, count: int) -> list[Layout]:
         """The layouts of the results of a choice between branches."""
-        only = branch_plans.taken(op, self.facts, self.setting.watched)
+        only = branch_plans.certain_branch(op, self.facts, self.setting.watched)
         possible = range(count) if only is None else [only]
         outputs = [self._operands(number, k, self._outputs(number, k, ())) for k in possible]
         return [

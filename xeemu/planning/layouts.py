@@ -77,13 +77,13 @@ class Masked:
 
     Attributes:
       elements: they.
-      whole: true if something needs others, too; then all of them are an array of the value's own shape beside it.
+      needs_all: true if something needs others, too; then all of them are an array of the value's own shape beside it.
       apart: whether, instead of that array, there is one of the others alone, `[G or 1, m]`. XLA takes a branch for
         each element of what is put together before it computes.
     """
 
     elements: Elements
-    whole: bool = True
+    needs_all: bool = True
     apart: bool = False
 
 

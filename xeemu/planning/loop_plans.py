@@ -25,7 +25,7 @@ from xeemu.planning import (
     scatter_loops,
     strip_lengths,
 )
-from xeemu.planning.independent_loops import Placed
+from xeemu.planning.independent_loops import IndependentUpdate
 from xeemu.planning.iteration_blocks import Blocking
 from xeemu.planning.iterations import Iteration
 from xeemu.planning.loop_accesses import CountedLoop, MovingAccess
@@ -137,7 +137,7 @@ class Batched:
       row: of a loop whose iterations have a single element, that which a block is of them (see `row_reductions`).
     """
 
-    updated: Mapping[int, Reduced | Placed | Scattered]
+    updated: Mapping[int, Reduced | IndependentUpdate | Scattered]
     growth: Mapping[int, int]
     versions: Versions
     row: Piece | None = None
@@ -190,10 +190,10 @@ def _scattered(loop: CountedLoop) -> Batched | None:
 
 def _batched(loop: CountedLoop, streams: bool) -> Batched | None:
     """A loop that does nothing else, if blocks are worth while; `streams` if it could be strip-mined."""
-    placed = independent_loops.of_carries(loop)
-    numbers = [update.number for update in placed.values()]
-    iterations, row = (_placed_iterations(loop), None) if placed else _reduced_iterations(loop)
-    updated = _updated(loop, placed) if iterations > 1 and not (placed and streams) else None
+    independent = independent_loops.of_carries(loop)
+    numbers = [update.number for update in independent.values()]
+    iterations, row = (_independent_iterations(loop), None) if independent else _reduced_iterations(loop)
+    updated = _updated(loop, independent) if iterations > 1 and not (independent and streams) else None
     if updated is None:
         return None
     windows = _loaded(loop, iterations)
@@ -210,19 +210,19 @@ def _batched(loop: CountedLoop, streams: bool) -> Batched | None:
         return IterationBlock(_loaded(loop, own, kept), written, once, reductions, own < iterations)
 
     def version(kept: Collection[int]) -> BlockedLoop:
-        unrolled = 1 if row or placed else _unrolled(loop)
+        unrolled = 1 if row or independent else _unrolled(loop)
         return _by_blocks(loop, iterations, functools.partial(block, kept), unrolled)
 
     inside, beyond = version(windows.keys()), version(windows.keys() - doubted.keys())
     if any(each.updates.keys() != set(numbers) for each in inside.blocks.values()):
         return None
     # What is updated is not emitted twice.
-    versions = _single(beyond) if placed else _versions(loop, doubted, inside, beyond)
+    versions = _single(beyond) if independent else _versions(loop, doubted, inside, beyond)
     return Batched(updated, loop.growth, versions, row)
 
 
 def _reductions(
-    loop: CountedLoop, updated: Mapping[int, Placed | Reduced], iterations: int
+    loop: CountedLoop, updated: Mapping[int, IndependentUpdate | Reduced], iterations: int
 ) -> Mapping[int, RowReduction]:
     """How the rows of integers are reduced that so many iterations combine with carries of a single number."""
     reduced = ((k, loop.body.inputs[k]) for k, update in updated.items() if isinstance(update, Reduced))
@@ -232,16 +232,18 @@ def _reductions(
     return {k: reduction for k, reduction in each if reduction is not None}
 
 
-def _updated(loop: CountedLoop, placed: Mapping[int, Placed]) -> Mapping[int, Placed | Reduced] | None:
+def _updated(
+    loop: CountedLoop, independent: Mapping[int, IndependentUpdate]
+) -> Mapping[int, IndependentUpdate | Reduced] | None:
     """What becomes of each carry that does not grow steadily; None if it is anything else."""
-    numbers = [update.number for update in placed.values()]
+    numbers = [update.number for update in independent.values()]
     for n, op in enumerate(loop.body.ops):
         reads = op.name in scatter_loops.READING or n in numbers
         if not (reads if op.name in ops.LANGUAGE else not op.regions):
             return None
-    others = [k for k in range(loop.scan.carries) if k not in loop.growth and k not in placed]
+    others = [k for k in range(loop.scan.carries) if k not in loop.growth and k not in independent]
     reduced = reduction_loops.of_carries(loop, others, numbers)
-    return None if reduced is None else {**placed, **reduced} or None
+    return None if reduced is None else {**independent, **reduced} or None
 
 
 def _all_loaded(loop: CountedLoop, windows: Collection[int]) -> bool:
@@ -256,7 +258,7 @@ def _unrolled(loop: CountedLoop) -> int:
     return max(1, min(target.blocks.unrolled, target.strips.largest_strip // len(loop.body.ops)))
 
 
-def _placed_iterations(loop: CountedLoop) -> int:
+def _independent_iterations(loop: CountedLoop) -> int:
     """Iterations of a block that updates memories in windows; 1 if blocks are not worth while."""
     most = min(_size(loop).iterations(loop.chunk.target.blocks.spread_elements, loop), loop.length)
     return max(1, strip_lengths.evenly(loop.length, most))
@@ -321,7 +323,7 @@ def _is_shared(window: Window, access: MovingAccess, iterations: int) -> bool:
     """
     figures, reach = access.chunk.target.windows, abs(access.along(iterations).reach)
     longest = max(figures.longest_streamed * window.rectangle.sizes[-1], figures.short_streamed)
-    return reach <= longest and not access.chunk.many
+    return reach <= longest and not access.chunk.amortises_dispatch
 
 
 # --- What several of them ask ---

@@ -27,7 +27,7 @@ def of_load(op: Op, facts: Facts, apart: bool) -> Masked | None:
       facts: what is known of its operands.
       apart: true if the other elements had better be computed apart.
     """
-    elements = addressing.left_in(op, facts.value)
+    elements = addressing.active_elements(op, facts.value)
     if elements.all or not elements.count:
         return None
     first, last = elements.chosen[[0, -1]]
@@ -80,7 +80,7 @@ def moved_later(facts: Facts) -> frozenset[Value]:
     return frozenset(v for v in found if not isinstance(v, Constant))
 
 
-def takes_chosen(op: Op, operand: Layout) -> bool:
+def uses_chosen_only(op: Op, operand: Layout) -> bool:
     """True if an operation takes of its operand the elements that this has for themselves, and nothing else."""
     if op.name != "slice" or not isinstance(operand, Masked) or op.results[0].ndim != 1:
         return False
@@ -95,13 +95,13 @@ class Needs:
 
     Attributes:
       chosen: those of which something takes the elements that the mask has left in.
-      whole: those of which something takes others, too.
+      all_elements: those of which something takes others, too.
     """
 
     chosen: set[Value] = dataclasses.field(default_factory=set)
-    whole: set[Value] = dataclasses.field(default_factory=set)
+    all_elements: set[Value] = dataclasses.field(default_factory=set)
 
-    def settled(self, value: Value, layout: Masked, watched: bool) -> Masked | None:
+    def final_layout(self, value: Value, layout: Masked, watched: bool) -> Masked | None:
         """The layout of a value; None if it is only taken whole, by those who would have an array.
 
         Args:
@@ -109,10 +109,10 @@ class Needs:
           layout: how it may be laid out.
           watched: true if somebody sees every access, and may ask for any element.
         """
-        whole = value in self.whole
+        whole = value in self.all_elements
         if whole and not layout.apart and value not in self.chosen:
             return None
-        return dataclasses.replace(layout, whole=watched or whole)
+        return dataclasses.replace(layout, needs_all=watched or whole)
 
 
 def needs(facts: Facts, possible: Mapping[Value, Masked]) -> Needs:
@@ -129,10 +129,10 @@ def needs(facts: Facts, possible: Mapping[Value, Masked]) -> Needs:
             _of_access(op, facts, possible, found)
         elif not op.regions and not possible.keys().isdisjoint(op.results):
             _of_possible(op, possible, found)
-        elif op.operands and (first := op.operands[0]) in possible and takes_chosen(op, possible[first]):
+        elif op.operands and (first := op.operands[0]) in possible and uses_chosen_only(op, possible[first]):
             found.chosen.add(first)
         else:
-            found.whole.update(_values(op.used))
+            found.all_elements.update(_values(op.used))
             if op.regions:  # by accesses in them
                 found.chosen.update(_values(op.used))
     return found
@@ -140,32 +140,32 @@ def needs(facts: Facts, possible: Mapping[Value, Masked]) -> Needs:
 
 def _of_access(op: Op, facts: Facts, possible: Mapping[Value, Masked], found: Needs) -> None:
     """Its mask, and what a load gives for those left out, are taken whole; of all else the elements of the access."""
-    access, elements = op.attributes["access"], addressing.left_in(op, facts.value)
+    access, elements = op.attributes["access"], addressing.active_elements(op, facts.value)
     last = len(op.operands) - access.masked if ops.changes(op) else 1 + access.rank
     for value in op.operands[1:last]:
         if value in possible:
             by_elements = value.shape == access.shape and possible[value].elements == elements
-            (found.chosen if by_elements else found.whole).add(value)
-    found.whole.update(_values(op.operands[last:]))
+            (found.chosen if by_elements else found.all_elements).add(value)
+    found.all_elements.update(_values(op.operands[last:]))
 
 
 def _of_possible(op: Op, possible: Mapping[Value, Masked], found: Needs) -> None:
     (result,) = op.results
     apart = possible[result].apart
     if op.name == "pad":
-        found.whole.update(_values(op.operands))
+        found.all_elements.update(_values(op.operands))
         return
     for value in _values(op.used):
         if result in found.chosen:
             found.chosen.add(value)
-        if result in found.whole:
-            found.whole.add(value)
+        if result in found.all_elements:
+            found.all_elements.add(value)
     if not apart:
         return
     # Of an operand that has no array of the others, they are taken from all of its elements.
     for value in _values(op.used):
         if value in possible and not possible[value].apart:
-            found.whole.add(value)
+            found.all_elements.add(value)
 
 
 def _values(values: Iterable[Value]) -> list[Value]:

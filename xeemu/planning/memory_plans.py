@@ -138,12 +138,14 @@ class MemoryOperations:
         plan = access_plans.of_load(reference, self.chunk, missing, gathered, in_line, neighbour, remainder)
         if not isinstance(plan, Gather):
             return plan
-        return dataclasses.replace(plan, settled=self._settles and invariant_divisions.is_found(op, self.facts))
+        return dataclasses.replace(
+            plan, materialised=self._settles and invariant_divisions.divides_index(op, self.facts)
+        )
 
     @property
     def _settles(self) -> bool:
         """True if places that are found by division are computed before they are looked up."""
-        return self.settles and self.chunk.many and self.chunk.target.divides_slowly
+        return self.settles and self.chunk.amortises_dispatch and self.chunk.target.divides_slowly
 
     def _update(self, number: int, reference: Reference) -> Update:
         op, iteration = self.facts.body.ops[number], self.iteration

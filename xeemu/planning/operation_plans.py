@@ -35,11 +35,11 @@ class Exact:
 
     Attributes:
       hidden: the number of the operand that XLA must not see, which is behind a choice; None if there is none.
-      asked: the number of the operand by which that choice is made, which XLA does not know.
+      selector: the number of the operand by which that choice is made, which XLA does not know.
     """
 
     hidden: int | None = None
-    asked: int = 0
+    selector: int = 0
 
 
 Binding = AsItIs | Unsigned | Multiplied | Exact
@@ -70,11 +70,11 @@ class Movement:
     """An operation that moves or repeats elements.
 
     Attributes:
-      takes_chosen: true if it takes of its operand the elements that this has for themselves (see `masked_layouts`).
+      uses_chosen_only: true if it takes of its operand what this has for itself (see `masked_layouts`).
       conversion: of its operand, if the result is by sub-group: how it is made so.
     """
 
-    takes_chosen: bool = False
+    uses_chosen_only: bool = False
     conversion: LayoutConversion | None = None
 
 
@@ -94,10 +94,10 @@ class Collected:
     """A group algorithm.
 
     Attributes:
-      known: its operands but for the first, if they are known before the program runs; else None.
+      known_operands: its operands but for the first, if they are known before the program runs; else None.
     """
 
-    known: tuple[np.ndarray, ...] | None
+    known_operands: tuple[np.ndarray, ...] | None
 
 
 OperationPlan = Formed | Comparison | Elementwise | Movement | Lifted | Collected
@@ -183,11 +183,11 @@ def exactly(op: Op, known: tuple[bool, ...]) -> Exact | None:
     if op.name == "integer_pow":
         return Exact() if op.attributes["y"] < 0 else None
     if op.name == "div":
-        return Exact(1, asked=1 if known[0] and not known[1] else 0)
+        return Exact(1, selector=1 if known[0] and not known[1] else 0)
     if not any(known):
         return None
     number = 0 if isinstance(op.operands[0], Constant) or not known[1] else 1
-    return Exact(number, asked=1 - number) if op.name == "add" and _may_be_zero(op.operands[number]) else Exact()
+    return Exact(number, selector=1 - number) if op.name == "add" and _may_be_zero(op.operands[number]) else Exact()
 
 
 def _may_be_zero(value: Value) -> bool:

@@ -75,14 +75,14 @@ class PeriodicGather:
       index: the remainders that they are.
       groups: how many there are.
       elements: of a group.
-      found: elements of the periods that are found: whole periods, and whole vectors.
+      gathered: elements of the periods that are found: whole periods, and whole vectors.
     """
 
     form: Form
     index: Remainder
     groups: int
     elements: int
-    found: int
+    gathered: int
 
 
 def of_reference(reference: Reference, index: Remainder | None, chunk: Chunk) -> PeriodicGather | None:

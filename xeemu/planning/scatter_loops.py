@@ -70,7 +70,7 @@ def _operation(op: Op, facts: Facts) -> str | None:
     return None if addressing.is_formed(op, facts) else ops.commuting(op)
 
 
-def found_bytes(facts: Facts, updates: Mapping[int, Scattered]) -> int:
+def update_bytes(facts: Facts, updates: Mapping[int, Scattered]) -> int:
     """What one iteration finds for a group to update: places, and values that are not the same for all.
 
     Of private memory what is there and what is put back count too: so the chunks of launches were measured.

@@ -34,7 +34,7 @@ def _loads_all(op: Op, facts: Facts) -> bool:
     """True if no mask leaves an element out of a load."""
     if op.attributes["access"].bounded:
         return True
-    return not addressing.is_masked(op, facts.value) and addressing.left_in(op, facts.value).all
+    return not addressing.is_masked(op, facts.value) and addressing.active_elements(op, facts.value).all
 
 
 def of_operands(operands: Sequence[Operand]) -> Sharing | None:

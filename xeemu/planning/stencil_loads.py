@@ -42,19 +42,19 @@ def of_body(facts: Facts) -> Mapping[int, StencilLoad]:
 
     They are loads from one version of a global memory that may be out of bounds.
     """
-    alike = collections.defaultdict[Hashable, list[tuple[int, tuple[int, ...]]]](list)
+    groups = collections.defaultdict[Hashable, list[tuple[int, tuple[int, ...]]]](list)
     for number, op in enumerate(facts.body.ops):
-        if (found := _placed(op, facts)) is not None:
-            key, place = found
+        if (found := _key_and_origin(op, facts)) is not None:
+            key, origin = found
             # Its dtype is the memory's; 0.0 is not -0.0.
             is_bounded, other = op.attributes["access"].bounded, ops.passthrough(op)
             missing = other.array.tobytes() if is_bounded and other else None
-            alike[key, missing].append((number, place))
-    several = [group for group in alike.values() if len(group) > 1]
-    return {number: one for group in several for number, one in _stencil(group, facts).items()}
+            groups[key, missing].append((number, origin))
+    several = [group for group in groups.values() if len(group) > 1]
+    return {number: load for group in several for number, load in _stencil(group, facts).items()}
 
 
-def _placed(op: Op, facts: Facts) -> tuple[Hashable, tuple[int, ...]] | None:
+def _key_and_origin(op: Op, facts: Facts) -> tuple[Hashable, tuple[int, ...]] | None:
     """What loads at constant distances from each other have in common, and where the first element of one is."""
     if op.name != ops.LOAD or facts.values[op.operands[0]].space != "global":
         return None
@@ -75,15 +75,15 @@ def _shape(form: Form) -> Hashable:
 
 def _stencil(group: Sequence[tuple[int, tuple[int, ...]]], facts: Facts) -> Mapping[int, StencilLoad]:
     """Loads of a group as neighbours, by number; none if it is not known how far one of them reaches."""
-    places = np.asarray([place for _, place in group])
-    least = places.min(axis=0)
-    spread = tuple((places.max(axis=0) - least).tolist())
+    origins = np.asarray([origin for _, origin in group])
+    least = origins.min(axis=0)
+    spread = tuple((origins.max(axis=0) - least).tolist())
     each = [[facts.value(a).interval for a in ops.indices(facts.body.ops[n])] for n, _ in group]
     bounds = [[i for i in intervals if i is not None] for intervals in zip(*each, strict=True)]
     if any(len(known) < len(group) for known in bounds):
         return {}
     around = tuple((min(low for low, _ in known), max(high for _, high in known)) for known in bounds)
-    offsets = (places - least).tolist()
+    offsets = (origins - least).tolist()
     return {
         number: StencilLoad(tuple(offset), spread, around, len(group), group[0][0])
         for (number, _), offset in zip(group, offsets, strict=True)

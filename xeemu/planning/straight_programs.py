@@ -15,7 +15,9 @@ _MOST_PLACES = 15
 
 def transposes_late(facts: Facts, chunk: Chunk) -> bool:
     """True if a program had better transpose late (see `emission/transpose_sinking.py`), as a launch as a whole may."""
-    return chunk.many and chunk.count == facts.geometry.groups and is_straight(facts) and _transposes(facts)
+    return (
+        chunk.amortises_dispatch and chunk.count == facts.geometry.groups and is_straight(facts) and _transposes(facts)
+    )
 
 
 def is_straight(facts: Facts) -> bool:
@@ -25,31 +27,31 @@ def is_straight(facts: Facts) -> bool:
     operations, updates memories at places that are known, loads no window that may be out of bounds, of which chunks
     would be in bounds, and uses nothing after a group's algorithm that takes long to compute and goes into that.
     """
-    own = _own(facts)
+    own = _varying_ops(facts)
     if any(op.regions or _is_scan(op) or (op.name in ops.ACCESSES and not _is_fused(op, facts)) for op in own):
         return False
-    return not any(op.name == ops.COLLECTIVE and _keeps(op, facts) for op in own)
+    return not any(op.name == ops.COLLECTIVE and _materialises(op, facts) for op in own)
 
 
-def kept_bytes(facts: Facts) -> int:
+def materialised_bytes(facts: Facts) -> int:
     """Bytes of a work-group that XLA keeps as arrays in a straight program, as they are needed at too many places.
 
     To compute them anew at each place, within a fusion, would take too much code.
     """
-    needing, places, kept = dict[Value, set[Op]](), dict[Op, int](), 0
-    for op in reversed(_own(facts)):
-        elsewhere = set[Op]().union(*(needing.get(v, ()) for v in op.results))
-        places[op] = sum(places[user] for user in elsewhere) or 1
-        if places[op] > _MOST_PLACES and op.name not in ops.ACCESSES and _is_computed(op, facts):
-            kept += sum(math.prod(v.shape) * v.dtype.itemsize for v in op.results)
-            places[op], elsewhere = 1, set()
+    needing, duplicates, total = dict[Value, set[Op]](), dict[Op, int](), 0
+    for op in reversed(_varying_ops(facts)):
+        users = set[Op]().union(*(needing.get(v, ()) for v in op.results))
+        duplicates[op] = sum(duplicates[user] for user in users) or 1
+        if duplicates[op] > _MOST_PLACES and op.name not in ops.ACCESSES and _is_computed(op, facts):
+            total += sum(math.prod(v.shape) * v.dtype.itemsize for v in op.results)
+            duplicates[op], users = 1, set()
         for value in op.used:
             aligned = ops.of(op).is_elementwise and value.shape == op.results[0].shape
-            needing.setdefault(value, set()).update(elsewhere if aligned and elsewhere else (op,))
-    return kept
+            needing.setdefault(value, set()).update(users if aligned and users else (op,))
+    return total
 
 
-def _own(facts: Facts) -> Sequence[Op]:
+def _varying_ops(facts: Facts) -> Sequence[Op]:
     """The operations whose results groups do not share."""
     return [op for op in facts.body.ops if not all(_is_common(facts.values[v]) for v in op.results)]
 
@@ -59,7 +61,7 @@ def _is_computed(op: Op, facts: Facts) -> bool:
     return any(facts.values[value].form is None for value in op.results)
 
 
-def _keeps(algorithm: Op, facts: Facts) -> bool:
+def _materialises(algorithm: Op, facts: Facts) -> bool:
     """True if what takes long to compute goes into a group's algorithm and elsewhere: it is there at once then."""
     body, before = facts.body, set(facts.body.needed(algorithm.operands))
     each = (v for n in before if ops.of(body.ops[n]).slow for v in body.ops[n].results)

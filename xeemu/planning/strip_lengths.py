@@ -18,10 +18,10 @@ def of_loop(loop: CountedLoop) -> int:
     if not (accesses or any(v.shape for v in body.inputs)) or not 0 < len(body.ops) <= figures.largest_body:
         return 1
     others = [n for n, op in enumerate(body.ops) if not _streams(op, loop)]
-    most = figures.most_of_fills if others else figures.most_of_many if chunk.many else figures.most
+    most = figures.most_of_fills if others else figures.most_of_many if chunk.amortises_dispatch else figures.most
     if figures.most_branching < most and any(_branches(n, op, loop) for n, op in enumerate(body.ops)):
         most = figures.most_branching
-    if chunk.few:
+    if chunk.prefers_short_code:
         most = min(most, figures.most_of_few)
     most = min(most, figures.largest_strip // len(body.ops), max(loop.length, 1))
     iterations = evenly(loop.length, most)

@@ -123,7 +123,7 @@ class Window:
         return math.prod(self.rectangle.sizes) == self.strided.distinct
 
     @property
-    def whole(self) -> bool:
+    def covers_memory(self) -> bool:
         """True if it can be written as a whole, and is all that there is."""
         return self.dense and self.rectangle.sizes == self.rectangle.shape and not self.repeated
 

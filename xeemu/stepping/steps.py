@@ -259,7 +259,7 @@ def compiled(
 
     # A copy of all that the work-items hold is computed by each of them, but for what they hold their own element of.
     operations = geometry.groups * items * items * len(straight.operations) * _TIMES
-    options = compiling.effort(little=effort.are_few(operations, target))
+    options = compiling.effort(little=effort.is_cheaper_than_compiling(operations, target))
     return [register for register, _ in targets], compiling.compiled(run, options, ())
 
 
