@@ -112,7 +112,7 @@ def _branch(name: str) -> str:
 
 def _thing(text: str) -> str:
     """What a message calls what JAX describes by its class."""
-    if memory := re.search(r"Description\(space='(\w+)', local_range=\(.*?\), name='(.*?)'\)", text):
+    if memory := re.search(r"MemoryType\(space='(\w+)', local_range=\(.*?\), name='(.*?)'\)", text):
         return f"{memory[1]} memory {memory[2]}"
     if sized := re.match(r"(tuple|list|dict) of length (\d+)", text):
         return f"a {sized[1]} of {sized[2]}"
