@@ -107,6 +107,18 @@ def test_slices_that_move_steadily_share_a_window():
     assert plan.versions.beyond is version
 
 
+@pytest.mark.parametrize("step", [2, -1, 0])
+def test_the_windows_of_iterations_lie_in_one_rectangle(step):
+    plan = planned(lambda k, value, x, lid, start: value * 3 + x[1024 + lid + step * k])
+    ((turns, block),) = plan.versions.inside.blocks.items()
+    ((number, strip),) = block.strips.items()
+    starts = np.arange(turns) * step
+    assert strip.before == -starts.min()
+    assert strip.offsets == (tuple(starts - starts.min()) if step else None)
+    (own,), (around,) = block.loads[number].rectangle.sizes, strip.around.sizes
+    assert around == own + np.ptp(starts)
+
+
 def test_what_is_left_of_the_iterations_is_a_shorter_block():
     version = planned(steady, length=TURNS + 1).versions.inside
     assert sorted(version.blocks) == [1, CPU.strips.most]

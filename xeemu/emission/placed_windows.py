@@ -15,7 +15,7 @@ from xeemu.emission.rectangles import Starts
 from xeemu.emission.values import Groupwise
 from xeemu.knowledge import strided_slices
 from xeemu.language import collectives
-from xeemu.planning.windows import Start, Window
+from xeemu.planning.windows import Start, Strip, Window
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -40,25 +40,20 @@ class PlacedWindow:
         found = strided_slices.of_rectangle(values, strided, 0, self._sizes)
         return Groupwise(found.reshape(math.prod(sharing.own) if sharing else self.window.groups, -1), sharing)
 
-    def around(self, data: jax.Array, before: int = 0, beyond: int = 0) -> jax.Array:
-        """The rectangle with elements around it, of a window on a line.
+    def around(self, data: jax.Array, strip: Strip) -> jax.Array:
+        """The rectangle that has the windows of several iterations, of which this is the first one's."""
+        first = list(self.starts)
+        if strip.before:
+            first[strip.axis] = lax.sub(first[strip.axis], first[strip.axis].dtype.type(strip.before))
+        return rectangles.read(strip.around, data, tuple(first))
 
-        Args:
-          data: the buffer's.
-          before, beyond: how many elements along the line, not positive and not negative.
-        """
-        axis, first, sizes = self._axis, list(self.starts), list(self.window.rectangle.sizes)
-        if before:
-            first[axis] = lax.sub(first[axis], first[axis].dtype.type(-before))
-        sizes[axis] += beyond - before
-        around = dataclasses.replace(self.window.rectangle, sizes=tuple(sizes))
-        return rectangles.read(around, data, tuple(first))
-
-    def within(self, around: jax.Array, first: int) -> Groupwise:
-        """`[own groups, n]` elements, from what is around the rectangle, in which that begins at some place."""
-        axis, sizes = self._axis, self.window.rectangle.sizes
-        whole = around.shape == sizes
-        return self.of_rectangle(around if whole else lax.slice_in_dim(around, first, first + sizes[axis], axis=axis))
+    def of_iteration(self, number: int, around: jax.Array, strip: Strip) -> Groupwise:
+        """`[own groups, n]` elements in the window of an iteration, from the rectangle that has all of them."""
+        if strip.offsets is None:
+            return self.of_rectangle(around)
+        first = strip.offsets[number]
+        last = first + self.window.rectangle.sizes[strip.axis]
+        return self.of_rectangle(lax.slice_in_dim(around, first, last, axis=strip.axis))
 
     @property
     def _axis(self) -> int:

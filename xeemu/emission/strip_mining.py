@@ -5,16 +5,12 @@ then sees which of them overlap, loads each element once for several iterations,
 What the iterations store next to each other is stored at once.
 """
 
-import dataclasses
 from typing import Any
-
-import jax
 
 from xeemu.emission import batched_updates, emitted_loops, iteration_blocks
 from xeemu.emission.buffers import UpdateOperands
-from xeemu.emission.emitted_loops import EmittedLoop, PlacedAccess
+from xeemu.emission.emitted_loops import EmittedLoop
 from xeemu.emission.items import as_memory
-from xeemu.emission.values import Groupwise
 from xeemu.planning.loop_plans import BlockedLoop, StripMined
 
 
@@ -33,12 +29,13 @@ def run(loop: EmittedLoop, plan: StripMined) -> list[Any]:
 
 def _block(loop: EmittedLoop, version: BlockedLoop, iterations: int, packed: list[Any]) -> list[Any]:
     """What is carried after so many iterations, from what is before."""
-    block, moves = version.blocks[iterations], loop.counted.moves
-    slices = {n: _Slices.of(at, moves[n], iterations) for n, at in loop.placed(packed, block.loads).items()}
+    block = version.blocks[iterations]
+    strips, loads = block.strips, loop.placed(packed, block.loads)
+    around = {n: at.window.around(at.buffer.data, strips[n]) for n, at in loads.items()}
     placed = loop.placed(packed, block.updates)
     made: dict[int, list[UpdateOperands]] = {n: [] for n in placed}
     for number in range(iterations):
-        loaded = {n: each.of_iteration(number) for n, each in slices.items()}
+        loaded = {n: at.window.of_iteration(number, around[n], strips[n]) for n, at in loads.items()}
         outputs = loop.outputs(packed, block.iteration, loaded)
         for n, each in made.items():
             each.extend(as_memory(outputs[loop.counted.carry(n)]).pending)
@@ -48,31 +45,3 @@ def _block(loop: EmittedLoop, version: BlockedLoop, iterations: int, packed: lis
         stores = batched_updates.side_by_side(made[n], place.window)
         packed[k] = batched_updates.after(packed[k], place.window, "store", stores)
     return packed
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Slices:
-    """What iterations of a block load from a memory, each a constant further.
-
-    Attributes:
-      at: what the first one loads.
-      around: the line of the memory that has the slices of all of them.
-      first: where the first one lies in it.
-      move: how much further each begins.
-    """
-
-    at: PlacedAccess
-    around: jax.Array
-    first: int
-    move: int
-
-    @classmethod
-    def of(cls, at: PlacedAccess, move: int, iterations: int) -> "_Slices":
-        """Those of so many iterations."""
-        reach = move * (iterations - 1)
-        around = at.window.around(at.buffer.data, min(reach, 0), max(reach, 0))
-        return cls(at, around, max(-reach, 0), move)
-
-    def of_iteration(self, number: int) -> Groupwise:
-        """What an iteration loads."""
-        return self.at.window.within(self.around, self.first + self.move * number)

@@ -32,7 +32,7 @@ from xeemu.planning.loop_accesses import CountedLoop, MovingAccess
 from xeemu.planning.reduction_loops import Reduced
 from xeemu.planning.row_reductions import Piece, RowReduction
 from xeemu.planning.scatter_loops import Scattered
-from xeemu.planning.windows import Window
+from xeemu.planning.windows import Strip, Window
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,11 +51,12 @@ class IterationBlock:
     """Iterations that are emitted together.
 
     Attributes:
-      loads: for the numbers of loads the windows that are read for all of them.
+      loads: for the numbers of loads the windows that are read for all of them, of strips the first iteration's.
       updates: for the numbers of updates the windows in which they are made for all of them.
       iteration: how the other accesses of each are made.
       reductions: for the numbers of carries how a row of integers is reduced that they leave (see `row_reductions`).
       shorter: true of a block at the end that has fewer iterations than others.
+      strips: of iterations one after the other, for the numbers of loads what is read for all of them.
     """
 
     loads: Mapping[int, Window]
@@ -63,6 +64,7 @@ class IterationBlock:
     iteration: Iteration
     reductions: Mapping[int, RowReduction] = dataclasses.field(default_factory=dict)
     shorter: bool = False
+    strips: Mapping[int, Strip] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -312,8 +314,10 @@ def _consecutive(
     shared = {n: window for n, window in in_line.items() if iterations > 1 and _is_shared(window, loads[n], iterations)}
     stores = {n: access for n, access in loop.moving.items() if access.op.name == ops.STORE}
     filled = {n: window for n, access in stores.items() if (window := access.filled(iterations)) is not None}
+    strips = {n: window.strip(loads[n].move, iterations) for n, window in shared.items()}
     along = frozenset(in_line.keys() - shared.keys())
-    return IterationBlock(shared, filled, Iteration(False, frozenset(loads), gathered, along, frozenset(filled)))
+    iteration = Iteration(False, frozenset(loads), gathered, along, frozenset(filled))
+    return IterationBlock(shared, filled, iteration, strips=strips)
 
 
 def _is_shared(window: Window, access: MovingAccess, iterations: int) -> bool:

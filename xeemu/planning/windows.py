@@ -96,6 +96,23 @@ class Start:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class Strip:
+    """The windows of several iterations on a line, each a constant further, in one rectangle.
+
+    Attributes:
+      around: the rectangle, which has all of them.
+      axis: along which they go on.
+      before: elements of it before the first iteration's window.
+      offsets: of each iteration where in it its window begins; None if that is all of it.
+    """
+
+    around: Rectangle
+    axis: int
+    before: int
+    offsets: tuple[int, ...] | None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Window:
     """A rectangle of a memory that has the elements of a reference.
 
@@ -140,6 +157,15 @@ class Window:
         """The same as it is read: every n-th element of a line is read faster as such than as a column of rows."""
         is_column = len(self.strided.runs) == 1 and self.strided.runs[0].stride > 1
         return (self.line if is_column else None) or self
+
+    def strip(self, move: int, iterations: int) -> Strip:
+        """The windows of so many iterations, each so much further, where this one on a line is the first's."""
+        axis, reach, sizes = self.start.axis, move * (iterations - 1), list(self.rectangle.sizes)
+        assert axis is not None
+        sizes[axis] += abs(reach)
+        before = max(-reach, 0)
+        offsets = tuple(before + move * k for k in range(iterations)) if move else None
+        return Strip(dataclasses.replace(self.rectangle, sizes=tuple(sizes)), axis, before, offsets)
 
     def combining(self, dtype: np.dtype, figures: Reductions | None) -> "Window":
         """The same as values are put together with what it has, all those for one element first."""
