@@ -1,5 +1,7 @@
 """Calls that were found to be right are known again by the descriptions of their arguments, and others are not."""
 
+import gc
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 import xeemu as xe
 from xeemu.cost import costing
 from xeemu.faults import checking
-from xeemu.launching import preparation
+from xeemu.launching import garbage, preparation
 
 N = 8
 ND_RANGE = xe.NDRange(N, N)
@@ -104,3 +106,30 @@ def test_an_estimate_within_a_jit_knows_no_scalar_that_is_traced():
     given = []
     jax.jit(lambda by: given.append(xe.estimate(shifted, ND_RANGE)(X, X, by).to_dict()))(1)
     assert given == [xe.estimate(shifted, ND_RANGE)(X, X, jax.ShapeDtypeStruct((), np.int32)).to_dict()]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_garbage_is_searched_for_after_a_call_is_prepared_and_not_meanwhile(name):
+    searched = []
+
+    @xe.kernel
+    def noting(wg, x):
+        searched.append(gc.isenabled())
+        return x.at[wg.local_id()].set(1)
+
+    ALL[name](noting, ND_RANGE)(X)
+    assert gc.isenabled()
+    assert set(searched) == {False}
+
+
+def test_who_does_not_have_garbage_searched_for_is_left_alone():
+    gc.disable()
+    try:
+        with garbage.unsearched():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+    with pytest.raises(KeyError), garbage.unsearched():
+        raise KeyError
+    assert gc.isenabled()

@@ -23,7 +23,7 @@ from xeemu.knowledge import symbolic_execution
 from xeemu.language import public
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
-from xeemu.launching import apart, calling, executables, ready
+from xeemu.launching import apart, calling, executables, garbage, ready
 from xeemu.launching.arguments import (
     DEFAULT_DEVICE,
     checked_device,
@@ -128,6 +128,7 @@ def _estimate(kernel: Kernel, nd_range: NDRange, device: Device) -> Launched[Rep
 
 
 @functools.lru_cache(maxsize=MOST_WATCHED)
+@garbage.unsearched()
 def _census(prepared: Prepared, device: Device, scalars: tuple[Hashable, ...]) -> Census:
     program = prepared.program
     tree = symbolic_execution.of_program(program, prepared.facts, scalars)

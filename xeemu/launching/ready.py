@@ -10,7 +10,7 @@ import jax
 from xeemu.devices.device import Device
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
-from xeemu.launching import unwritten
+from xeemu.launching import garbage, unwritten
 from xeemu.launching.arguments import SHAPED, CheckedArguments, is_concrete, platform_of
 from xeemu.launching.preparation import Prepared, prepare_alone
 
@@ -58,7 +58,8 @@ class Ready(Generic[_T]):
         if signature is not None and (value := self._values.get(signature)) is not None:
             return value, *(unwritten.filled(self._kernel, arguments) if self._fills else (arguments, ()))
         given = self._check(self._kernel, arguments)
-        value = self._prepare(given, bound, how)
+        with garbage.unsearched():
+            value = self._prepare(given, bound, how)
         if signature is not None and given.unchanged:
             self._values[signature] = value
         return value, given.arguments, given.shapes
