@@ -267,3 +267,19 @@ def test_dimensions_along_which_nothing_changes_are_one(changes, expected):
 def test_who_shares_what_a_mask_leaves_out_has_an_array_of_their_own():
     body, found = assigned(launched(masked(stored))[0], block=(GROUPS,))
     assert not [v for op in body.ops for v in op.results if isinstance(x := found.of(v), ByItem) and x.shared]
+
+
+@pytest.mark.parametrize(
+    ("reduced", "dtype", "apart"), [(False, "float32", True), (True, "float32", False), (True, "int32", True)]
+)
+def test_what_is_loaded_under_a_mask_is_apart_unless_it_is_a_float_that_is_reduced(reduced, dtype, apart):
+    def stored_again(wg, x, lane):
+        lid = wg.local_linear_id()
+        tile = wg.barrier(wg.local(wg.size, dtype).at[lid].set(x.astype(dtype)))
+        found = tile.load(lid - 3, where=lid >= 3, other=2)
+        tile = wg.barrier(wg.barrier(tile).at[lid].set(found * found))
+        return tile[lid * 7 % wg.size] - tile[lid * 5 % wg.size] + (wg.reduce(found, "max") if reduced else 0)
+
+    body, found = assigned(launched(stored_again)[0], apart=True)
+    squares = [found.of(v) for op in body.ops if op.name == "mul" for v in op.results]
+    assert any(isinstance(layout, Masked) and layout.apart for layout in squares) == apart

@@ -174,10 +174,14 @@ class _Layouts:
         setting = self.setting
         if op.name == ops.LOAD:
             rewritten = number in hazards.of_body(self.facts).rewritten
-            apart = setting.apart and rewritten and not setting.at_once
+            apart = rewritten and not setting.at_once and self._may_be_apart(op.results[0])
             if (masked := masked_layouts.of_load(op, self.facts, apart)) is not None:
                 return masked
         return ByItem(shared=None if setting.block is None else shared_layouts.of_load(op, self.facts, setting.block))
+
+    def _may_be_apart(self, value: Value) -> bool:
+        """True if the elements of a value had better be computed apart where they are needed again."""
+        return self.setting.apart and value not in masked_layouts.reduced(self.facts)
 
     def _is_formed(self, value: Value) -> bool:
         """True if it has a lane form that its operation's operands or nothing but the program decides on."""
@@ -217,7 +221,8 @@ class _Layouts:
 
     def _moved(self, op: Op, operands: Sequence[Operand]) -> Layout:
         setting, layout = self.setting, operands[0].layout
-        apart = setting.apart and op.results[0] in masked_layouts.moved_later(self.facts)
+        moved = op.results[0] in masked_layouts.moved_later(self.facts)
+        apart = moved and self._may_be_apart(op.results[0])
         if (masked := masked_layouts.of_movement(op, layout, self.facts, apart)) is not None:
             return masked
         if len(operands) != 1:
