@@ -1,5 +1,6 @@
 """Memory: what a launch takes beside its arguments and results, and the refusal of what cannot fit."""
 
+import dataclasses
 import re
 import resource
 
@@ -11,6 +12,7 @@ from launches import prepared
 from threaded import on_a_cpu
 
 import xeemu as xe
+from xeemu.devices import target
 from xeemu.kernels import EXAMPLES
 from xeemu.launching import capacity, cores, executables
 from xeemu.launching.arguments import ArgumentType
@@ -43,7 +45,7 @@ def available(monkeypatch):
     """Sets the memory that there is, and lets small launches be looked at."""
 
     def set_to(available_bytes):
-        monkeypatch.setattr(capacity, "LEAST_BYTES", 0)
+        monkeypatch.setattr(target, "TARGETS", {"cpu": dataclasses.replace(target.CPU, unasked_bytes=0)})
         monkeypatch.setattr(capacity, "available_bytes", lambda device: available_bytes)
 
     return set_to

@@ -195,6 +195,23 @@ def test_the_steps_of_a_tree_are_forwarded():
     assert loads(example.kernel, xe.NDRange(2048, 128), *inputs[:2]) == [2 * steps + 1, 0]
 
 
+def test_what_many_stores_have_left_is_forwarded():
+    rows = 40
+
+    @xe.kernel
+    def kernel(wg, x, out):
+        lid = wg.local_id()
+        memory = wg.local((rows, N), jnp.int32)
+        for k in range(rows):
+            memory = memory.at[k, lid].set(x[wg.global_id()] * k)
+        memory = wg.barrier(memory)
+        return out.at[wg.global_id()].set(sum(memory[k, N - 1 - lid] * k for k in range(rows)))
+
+    assert loads(kernel, NARROW, DATA, BLANK) == [rows, 0]
+    expected = DATA.reshape(GROUPS, N)[:, ::-1].reshape(-1) * sum(k * k for k in range(rows))
+    np.testing.assert_array_equal(xe.launch(kernel, NARROW)(DATA, BLANK), expected)
+
+
 TILE = 16
 
 

@@ -1,6 +1,7 @@
 """What was found for arguments is known again for such of the same contents, and found anew for others."""
 
 import contextlib
+import dataclasses
 
 import jax.numpy as jnp
 import numpy as np
@@ -8,15 +9,17 @@ import pytest
 from jax import lax
 
 import xeemu as xe
+from xeemu.devices import target
+from xeemu.devices.target import CPU
 from xeemu.faults import exploration
-from xeemu.launching import apart, memoised
+from xeemu.launching import apart
 from xeemu.launching.memoised import Asked, Memoised
 from xeemu.launching.preparation import prepare_alone
 from xeemu.launching.recompiling import Recompiled
 
 ITEMS = 64
 ND_RANGE = xe.NDRange(ITEMS, 32)
-FEW, MANY = np.arange(8), np.arange(memoised._FEW_BYTES, dtype=np.int32)
+FEW, MANY = np.arange(8), np.arange(CPU.watching.kept_bytes, dtype=np.int32)
 
 
 def known(memory, given):
@@ -25,7 +28,7 @@ def known(memory, given):
 
 @pytest.mark.parametrize("array", [FEW, MANY], ids=["few", "many"])
 def test_a_value_is_known_for_equal_contents_alone(array):
-    memory, given = Memoised(), array.copy()
+    memory, given = Memoised(CPU.watching), array.copy()
     assert known(memory, [given, 3]) is None
     memory.asked([given, 3]).keep("found", 1.0)
     assert known(memory, [array, 3]) == ("found",)
@@ -37,14 +40,14 @@ def test_a_value_is_known_for_equal_contents_alone(array):
 
 
 def test_bytes_that_others_begin_with_are_not_the_same():
-    memory = Memoised()
+    memory = Memoised(CPU.watching)
     memory.asked([1.0]).keep("found", 1.0)
     assert known(memory, [np.float32(0)]) is None
     assert known(memory, [1.0]) == ("found",)
 
 
 def test_nothing_is_kept_of_what_is_sooner_computed_than_known_again():
-    memory = Memoised()
+    memory = Memoised(CPU.watching)
     memory.asked([MANY]).keep("found", 1e-6)
     assert known(memory, [MANY]) is None
     memory.asked([MANY]).keep("found", 1.0)
@@ -52,7 +55,7 @@ def test_nothing_is_kept_of_what_is_sooner_computed_than_known_again():
 
 
 def test_nothing_is_known_of_arguments_for_which_the_function_has_raised_an_error():
-    memory = Memoised()
+    memory = Memoised(CPU.watching)
     memory.asked([FEW]).keep("found", 1.0)
     for _ in range(2):
         assert known(memory, [FEW + 1]) is None
@@ -60,7 +63,7 @@ def test_nothing_is_known_of_arguments_for_which_the_function_has_raised_an_erro
 
 
 def test_calls_of_several_threads_keep_their_own_values():
-    memory = Memoised()
+    memory = Memoised(CPU.watching)
     memory.asked([FEW]).keep("found", 1.0)
     one, other = memory.asked([FEW + 1]), memory.asked([FEW + 2])
     one.keep("one", 1.0)
@@ -219,7 +222,8 @@ def by_size(wg, x, out):
 def test_which_elements_are_unset_is_looked_at_at_other_sub_group_sizes(monkeypatch):
     x, found = np.zeros(ITEMS, np.int8), []
     # As if it had taken long to find.
-    monkeypatch.setattr(memoised, "_MOST_OF_THE_TIME", np.inf)
+    watching = dataclasses.replace(CPU.watching, known_bytes_per_s=np.inf)
+    monkeypatch.setattr(target, "TARGETS", {"cpu": dataclasses.replace(CPU, watching=watching)})
     for first in (48, 48, 48, 47, 48):
         check = xe.check(by_size, xe.NDRange(ITEMS, ITEMS), device="b580", unset={"x": np.arange(ITEMS) >= first})
         found.append([finding.kind for finding in check(x, x)[1]])

@@ -90,7 +90,7 @@ def test_a_pattern_is_split_where_an_array_has_rows():
     line = strided_patterns.of_pattern(np.arange(4 * 16 * 16))
     assert line.split((4, 16, 16)).sizes == (4, 16, 16)
     assert line.split((16, 4, 16)).sizes == (16, 4, 16)
-    assert line.split((64, 4, 4)).sizes == (64, 16)
+    assert line.split((64, 4, 4)).sizes == (64, 4, 4)
     assert line.split((3,)).sizes == (1024,)
 
 

@@ -26,8 +26,9 @@ class Strips:
         table_copy_bad takes 3.4 times as long with 1. H200: with 1 it takes 0.46 of the time, a convolution 0.88).
       most_branching: of loops whose slices may be out of bounds, each with a branch (2-core EPYC, a product of 300 x
         200 x 300 in groups of 16 x 16: with 1 it takes 7.4 times as long, with 64 1.3 times, and 2 to 6 to compile).
-      most_of_few: where few groups run the code, which had better be short (2-core EPYC: with 64 the convolutions run
-        as long, and compile an eighth longer); a GPU waits for its kernels then rather than for what they compute.
+      most_of_left: of groups that are left behind the full chunks, whose code had better be short (2-core EPYC: with 64
+        the convolutions run as long, and compile an eighth longer; a convolution without bounds that has two thirds as
+        many groups left as before takes as long); a GPU waits for its kernels then rather than for what they compute.
       untested: iterations of a loop of few operations that groups leave at different times, before the host looks if
         any goes on (H100: with 1 rows of a sparse matrix take 1.8 times as long, those of OpenCL C 2.3, steps of
         integers 2.7, rows of 3 elements 1.4; with 8 they take 0.7, 1.1, 0.8 and 0.9 of the time, and their first call
@@ -43,7 +44,7 @@ class Strips:
     most_of_many: int
     most_of_fills: int
     most_branching: int
-    most_of_few: int
+    most_of_left: int
     untested: int
     largest_body: int
     largest_strip: int
@@ -176,6 +177,9 @@ class Threads:
       merged_ns: for each element of a result of which threads have copies.
       moved_ns: for each byte of a result that is moved to its place.
       chunks: of a thread at least, so that none has much more to do than others.
+      unshared_items: work-items of a chunk that somebody watches up to which one thread computes its operations: by
+        several they wait for each other for longer (2-core EPYC: checks and profiles of loops over 1024 to 16384 take
+        1.0 to 2.0 times as long by two, and over 65536 1.0 to 1.2).
       costly, looped, sliced, looked_up: units of an element of arithmetic of many instructions (`Traits.slow`), of an
         access at places that are known in a loop and elsewhere, where it goes through caches, and of one that only data
         tell.
@@ -188,10 +192,30 @@ class Threads:
     merged_ns: float
     moved_ns: float
     chunks: int
+    unshared_items: int
     costly: int
     looped: int
     sliced: int
     looked_up: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Watching:
+    """What a launch takes that somebody watches, such as a check or a profile, and what is known again of it.
+
+    Attributes:
+      longer: how many times as long as in a launch a pass takes in the program as it was written, see `apart` (2-core
+        EPYC: with 1 the profile of stores to local memory by an index takes 2.8 times as long, other checks and
+        profiles 0.8 to 1.1 times; with 2 the profile of a chain of look-ups 1.4 times. GPU: not measured).
+      kept_bytes: of arguments that are kept, and compared as they are; of more a digest is made (2-core EPYC: 4 MiB are
+        compared in 0.1 ms, and in 2.3 by digests; a kilobyte takes 3 and 4 us). Few, as they take memory.
+      known_bytes_per_s: of arguments for each second of a core that a run took, up to which it is worth while to know
+        them again (EPYC, with instructions for SHA-256: a digest of 1.5e9 bytes takes a second, half of the run then).
+    """
+
+    longer: float
+    kept_bytes: int
+    known_bytes_per_s: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -230,7 +254,16 @@ class Target:
       short_operations: operations of work-items up to which a watched program is compiled with little effort, as that
         takes longer than what more would gain, some milliseconds (2-core CPU: a check of a small launch takes half as
         long); 0 for never.
-      strips, blocks, windows, counting, reductions, cycles, threads: see there; None where there is no such thing.
+      unseen_operations: the same of a program that nobody watches and that is carried out once, each in less than a
+        part of the time (2-core EPYC: a histogram of 2^22.7 operations takes 0.2 s with little effort, most of it to
+        compile, and 1.0 s without; one of 2^28.7 takes 0.9 s and 1.2 s); 0 for never.
+      merged_updates: updates that are a single one, at most, whose values are there at once (2-core EPYC: without a
+        limit 256 additions to local memory take 1.4 times as long, and as many to global memory 1.1; with 16 these 1.0
+        to 1.3, and 128 or 256 stores of a work-item 0.7 to 0.8. GPU: not measured).
+      unasked_bytes: of a launch up to which the system is not asked for what is available (2-core EPYC: 0.5 ms of a
+        core, where the smallest launch takes 0.02).
+      strips, blocks, windows, counting, reductions, cycles, threads, watching: see there; None where there is no such
+        thing.
     """
 
     name: str
@@ -251,6 +284,9 @@ class Target:
     watched_iterations: int
     vector_bits: int | None
     short_operations: int
+    unseen_operations: int
+    merged_updates: int
+    unasked_bytes: int
     strips: Strips
     blocks: Blocks
     windows: Windows
@@ -258,10 +294,12 @@ class Target:
     reductions: Reductions | None
     cycles: Cycles | None
     threads: Threads | None
+    watching: Watching
 
 
 _WINDOWS = Windows(widest=16, widest_around=4, fewest_neighbours=12, longest_streamed=2, short_streamed=512)
 _COUNTING = Counting(most_private=64, most_local=32, compared_at_once=8)
+_WATCHING = Watching(longer=4 / 3, kept_bytes=1 << 22, known_bytes_per_s=0.75e9)
 
 CPU = Target(
     name="cpu",
@@ -282,12 +320,15 @@ CPU = Target(
     watched_iterations=8,
     vector_bits=512,
     short_operations=2**22,
+    unseen_operations=2**25,
+    merged_updates=64,
+    unasked_bytes=64 << 20,
     strips=Strips(
         most=64,
         most_of_many=16,
         most_of_fills=8,
         most_branching=8,
-        most_of_few=4,
+        most_of_left=4,
         untested=1,
         largest_body=24,
         largest_strip=384,
@@ -311,11 +352,13 @@ CPU = Target(
         merged_ns=20,
         moved_ns=1,
         chunks=4,
+        unshared_items=1 << 14,
         costly=32,
         looped=2,
         sliced=40,
         looked_up=256,
     ),
+    watching=_WATCHING,
 )
 """A CPU with vectors of 256 or 512 bits, by XLA."""
 
@@ -338,7 +381,10 @@ GPU = Target(
     watched_iterations=8,
     vector_bits=None,
     short_operations=0,
-    strips=dataclasses.replace(CPU.strips, most=32, most_of_fills=1, most_branching=32, most_of_few=16, untested=4),
+    unseen_operations=0,
+    merged_updates=64,
+    unasked_bytes=64 << 20,
+    strips=dataclasses.replace(CPU.strips, most=32, most_of_fills=1, most_branching=32, most_of_left=16, untested=4),
     blocks=dataclasses.replace(
         CPU.blocks, reduced_elements=1 << 20, spread_elements=1 << 22, most_lanes=128, unrolled=8
     ),
@@ -347,6 +393,7 @@ GPU = Target(
     reductions=None,
     cycles=None,
     threads=None,
+    watching=_WATCHING,
 )
 """A GPU by XLA; where not said otherwise, an H200."""
 

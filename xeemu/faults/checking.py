@@ -235,8 +235,8 @@ class Checked:
 
     def __init__(self, prepared: Prepared, watch: WatchList, absent: tuple[Finding, ...]):
         self.prepared, self.watch, self.absent = prepared, watch, absent
-        self._explored: Memoised[Explored | None] = Memoised()
-        self._at_sizes: Memoised[Faults] = Memoised()
+        figures = prepared.options.target.watching
+        self._explored, self._at_sizes = Memoised[Explored | None](figures), Memoised[Faults](figures)
         self._is_again = False
         self._last: tuple[Mapping[str, Any] | None, Explored | None, Findings] | None = None
 

@@ -12,9 +12,6 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-# Compilers go along a shorter row element by element.
-_SHORTEST_ROW = 16
-
 
 @dataclasses.dataclass(frozen=True)
 class StridedAxis:
@@ -85,12 +82,9 @@ class StridedPattern:
         return math.prod(self.extents)
 
     def split(self, shape: tuple[int, ...]) -> "StridedPattern":
-        """The same addresses, those of an array's elements in their order, by axes that keep to the array's.
-
-        An axis of the array stays together with the next one where that is short.
-        """
+        """The same addresses, those of an array's elements in their order, by axes that keep to the array's."""
         axes: list[StridedAxis] = []
-        rows = [n for n in itertools.accumulate(reversed(shape), operator.mul) if n >= _SHORTEST_ROW]
+        rows = list(itertools.accumulate(reversed(shape), operator.mul))
         inner = 1
         for axis in reversed(self.axes):
             for row in rows:

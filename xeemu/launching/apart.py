@@ -17,9 +17,6 @@ from xeemu.passes import eliminate_dead_code
 
 # The operation that takes values and gives none.
 _LOOK = ops.REGION
-# How many times longer a pass takes in a program as it was written than in a launch and a slice (2-core EPYC: checks of
-# look-ups and scatters took 1.8 to 3 times a launch, and apart from it 1.2 to 2 times).
-_LONGER = 4 / 3
 
 
 def of_observer(prepared: Prepared, keys: Set[Key], regions: bool, kept: bool) -> Prepared | None:
@@ -34,7 +31,7 @@ def of_observer(prepared: Prepared, keys: Set[Key], regions: bool, kept: bool) -
     slice_ = _sliced(prepared, lambda key, op: key in keys or (regions and op.name == ops.REGION))
     asked = work.passes(slice_) + work.passes(prepared.unwatched.analysed.task.program.body)
     written = work.passes(prepared.program.body)
-    if asked > _LONGER * written:
+    if asked > prepared.options.target.watching.longer * written:
         return None
     # Memories of groups that it does not need are not there.
     needed = kept or any(op.name == ops.ALLOCATE for op in slice_.walk())

@@ -13,9 +13,6 @@ import numpy as np
 from xeemu.devices import target
 from xeemu.errors import MemoryAllocationError
 
-# What takes less is not looked at: to ask the system costs as much as a small launch.
-LEAST_BYTES = 64 << 20
-
 _UNITS = (("GiB", 1 << 30), ("MiB", 1 << 20))
 # Of cgroups, version 2 and 1: the line of /proc/self/cgroup, the folder, and the files of limit and usage.
 _CONTROL_GROUPS = (
@@ -56,7 +53,7 @@ def check(need: Need, device: jax.Device, advice: str, copies: int = 1) -> None:
       MemoryAllocationError: it takes more than is available. Where that is not known, nothing is refused.
     """
     total_bytes = copies * need.total_bytes
-    if total_bytes < LEAST_BYTES:
+    if total_bytes < target.of_platform(device.platform).unasked_bytes:
         return
     there_bytes = available_bytes(device)
     if there_bytes is None or total_bytes <= there_bytes:

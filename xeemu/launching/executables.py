@@ -20,10 +20,8 @@ from xeemu.launching.recompiling import CompileBudget, Recompiled
 from xeemu.launching.threads import Threaded
 from xeemu.planning import straight_programs
 
-_MOST_ATTEMPTS = 4  # One or two do; what does not grow with the chunk is little.
-# Work-items of a chunk whose operations threads had better not share: they would wait for each other for longer than
-# one of them computes (2-core EPYC: the check of a loop over 1024 work-items took 0.3 s alone and 0.4 to 0.7 s by two).
-_FEW_LANES = 1 << 14
+# How often a launch is compiled anew for fewer groups. One or two do: what does not grow with the chunk is little.
+_MOST_ATTEMPTS = 4
 
 _SMALLER = "Launch a part of the work at a time, on the part of the arrays that it needs"
 _DONATE = f"{_SMALLER}; donate=True lets results take the place of arguments that may be lost"
@@ -56,7 +54,7 @@ class Executable:
         if self._working_bytes is None:
             self._check(given, None)
             self._working_bytes = self._fit(given)
-        if self._working_bytes + self._arrays_bytes >= capacity.LEAST_BYTES:
+        if self._working_bytes + self._arrays_bytes >= self.prepared.options.target.unasked_bytes:
             self._check(given, self._working_bytes)
         try:
             if not compiling.is_tracing():
@@ -252,7 +250,7 @@ class Watched:
 
     @functools.cached_property
     def _memoised(self) -> Memoised[Any]:
-        return Memoised()
+        return Memoised(self.prepared.options.target.watching)
 
     @functools.cached_property
     def _function(self) -> Recompiled:
@@ -264,6 +262,6 @@ class Watched:
             outputs, state = prepared.watched(arguments[:count], self.watch, self.zeros(*arguments[count:]))
             return outputs if self.outputs else [], self.reported(state)
 
-        few = prepared.cut.chunk * prepared.program.geometry.items <= _FEW_LANES
-        options = compiling.single({}) if few and prepared.options.target.threads is not None else {}
+        threads, items = prepared.options.target.threads, prepared.cut.chunk * prepared.program.geometry.items
+        options = compiling.single({}) if threads is not None and items <= threads.unshared_items else {}
         return Recompiled(carried_out, short, options)

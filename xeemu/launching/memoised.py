@@ -7,14 +7,9 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-_T = TypeVar("_T")
+from xeemu.devices.target import Watching
 
-# So few are kept and compared as they are, at several GB/s; of more a digest is made.
-_FEW_BYTES = 1 << 22
-# SHA-256 by a core that has instructions for it (AMD EPYC: 1.5e9).
-_DIGESTED_BYTES_PER_S = 1.5e9
-# Contents are looked at if that takes at most such a part of the time that the function took.
-_MOST_OF_THE_TIME = 1 / 2
+_T = TypeVar("_T")
 
 
 class Memoised(Generic[_T]):
@@ -23,10 +18,12 @@ class Memoised(Generic[_T]):
     The arrays have the same shapes and dtypes at each call, and several threads may call.
 
     Attributes:
+      figures: what pays on the host.
       last: the arguments' bytes or a digest of them, and the value, in a tuple; replaced as a whole.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, figures: Watching) -> None:
+        self.figures = figures
         self.last: tuple[Sequence[bytes], tuple[_T]] | None = None
 
     def asked(self, given: Sequence[Any]) -> "Asked[_T]":
@@ -34,8 +31,18 @@ class Memoised(Generic[_T]):
         if (last := self.last) is None:
             return Asked(self, given, None, None)
         contents, kept = last
-        buffers = _buffers(given)
+        buffers = self.buffers(given)
         return Asked(self, given, buffers, kept if all(map(_holds, contents, buffers)) else None)
+
+    def buffers(self, given: Sequence[Any]) -> "Sequence[_Buffer]":
+        """The bytes of each array, where they lie, if all are few, else a digest of them."""
+        arrays = [np.ascontiguousarray(x).reshape(-1).view(np.uint8).data for x in given]
+        if sum(array.nbytes for array in arrays) <= self.figures.kept_bytes:
+            return arrays
+        digest = hashlib.sha256()
+        for array in arrays:
+            digest.update(array)
+        return [digest.digest()]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -62,22 +69,11 @@ class Asked(Generic[_T]):
           spent_s: processor time to compute it.
         """
         size_bytes = sum(np.asarray(x).nbytes for x in self.given)
-        if size_bytes / _DIGESTED_BYTES_PER_S <= _MOST_OF_THE_TIME * spent_s:
-            self.memory.last = [bytes(buffer) for buffer in self.buffers or _buffers(self.given)], (value,)
+        if size_bytes <= self.memory.figures.known_bytes_per_s * spent_s:
+            self.memory.last = [bytes(buffer) for buffer in self.buffers or self.memory.buffers(self.given)], (value,)
 
 
 _Buffer = bytes | memoryview
-
-
-def _buffers(given: Sequence[Any]) -> Sequence[_Buffer]:
-    """The bytes of each array, where they lie, if all are few, else a digest of them."""
-    arrays = [np.ascontiguousarray(x).reshape(-1).view(np.uint8).data for x in given]
-    if sum(array.nbytes for array in arrays) <= _FEW_BYTES:
-        return arrays
-    digest = hashlib.sha256()
-    for array in arrays:
-        digest.update(array)
-    return [digest.digest()]
 
 
 def _holds(contents: bytes, buffer: _Buffer) -> bool:

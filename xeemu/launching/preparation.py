@@ -37,9 +37,6 @@ from xeemu.planning.body_plans import ProgramPlan
 
 Watch = Callable[[EmittedChunk, Any], Observer]
 
-# Groups that are left behind the full chunks are few if all are so many times as many.
-_FEW = 16
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Prepared:
@@ -200,7 +197,7 @@ class Prepared:
             cut.iterations,
             cut.alignment(left),
             inner=inner is not None,
-            prefers_short_code=bool(left) and left * _FEW <= cut.regular,
+            prefers_short_code=bool(left),
             single=single,
             cores=1 if single else cores.count(),
             spare_bytes=max(0, self.options.most_bytes - self.working_bytes),

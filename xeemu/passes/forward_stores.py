@@ -25,9 +25,6 @@ from xeemu.passes import elements, eliminate_dead_code
 from xeemu.passes.analyses import Analyses
 from xeemu.passes.building import Builder
 
-_MOST = 16
-"""Stores of a memory that a load is held against."""
-
 _SPACES = ("local", "private")
 _KNOWN = (ops.LOAD, ops.STORE)
 
@@ -87,12 +84,12 @@ class _History:
     """What happens to a memory.
 
     Attributes:
-      latest: the stores that loads may meet, the latest first.
+      latest: by the number of an element the store that has left it, if it is known which.
       candidates: for each store what loads take of it.
       needed: stores that the memory is needed after.
     """
 
-    latest: list[_Access] = dataclasses.field(default_factory=list)
+    latest: dict[int, _Access] = dataclasses.field(default_factory=dict)
     candidates: dict[_Access, list[_Forwarded]] = dataclasses.field(default_factory=dict)
     needed: set[_Access] = dataclasses.field(default_factory=set)
 
@@ -102,7 +99,7 @@ class _History:
             if access is None or len(np.unique(access.element_numbers)) < len(access.element_numbers):
                 self.latest.clear()
             else:
-                self.latest = [access, *self.latest[: _MOST - 1]]
+                self.latest |= dict.fromkeys(access.element_numbers.tolist(), access)
                 self.candidates[access] = []
         elif access is not None and (part := self._forwarded(access)) is not None:
             self.candidates[part.store].append(part)
@@ -111,16 +108,14 @@ class _History:
 
     def _forwarded(self, load: _Access) -> _Forwarded | None:
         """What a load takes if one store has left all of it, a slice of what was stored."""
-        for store in self.latest:
-            met = np.isin(load.element_numbers, store.element_numbers)
-            if met.any():
-                if not met.all():
-                    return None
-                order = np.argsort(store.element_numbers)
-                chosen = order[np.searchsorted(store.element_numbers, load.element_numbers, sorter=order)]
-                part = Elements(store.where.compact_shape, chosen)
-                return _Forwarded(load, store, part) if elements.is_sliced(part) else None
-        return None
+        left = {self.latest.get(number) for number in load.element_numbers.tolist()}
+        store = left.pop() if len(left) == 1 else None
+        if store is None:
+            return None
+        order = np.argsort(store.element_numbers)
+        chosen = order[np.searchsorted(store.element_numbers, load.element_numbers, sorter=order)]
+        part = Elements(store.where.compact_shape, chosen)
+        return _Forwarded(load, store, part) if elements.is_sliced(part) else None
 
     def forwarded(self) -> list[_Forwarded]:
         return [part for store, parts in self.candidates.items() if store not in self.needed for part in parts]

@@ -30,16 +30,13 @@ from xeemu.passes import eliminate_dead_code
 from xeemu.passes.analyses import Analyses
 from xeemu.passes.building import Builder
 
-_LONGEST = 64
-"""Updates that are merged: the values of all of them are there at once."""
-
 _IN_ANY_ORDER = ops.COMBINING | {"store"}
 """What work-items may do to one element in any order, as far as all may be done at once."""
 
 
 def merge_updates(program: Program, analyses: Analyses, target: Target) -> Program:
     """A program in which such updates of global and local memory are one each."""
-    search = _Search(analyses, joins=not target.scatters_in_order)
+    search = _Search(analyses, target)
     found = {op: run for region in analyses.by_region for run in search.runs(region) for op in run.updates}
 
     def merged(rewriter: Rewriter, op: Op, run: _Run) -> list[Value]:
@@ -134,10 +131,10 @@ def _spread(index: jax.Array, step: int, count: int, shape: tuple[int, ...]) -> 
 
 
 class _Search:
-    """Finds what is merged in a program; `joins` if updates are where places depend on data."""
+    """Finds what is merged in a program, on a host."""
 
-    def __init__(self, analyses: Analyses, joins: bool) -> None:
-        self.analyses, self.joins = analyses, joins
+    def __init__(self, analyses: Analyses, target: Target) -> None:
+        self.analyses, self.joins, self.most = analyses, not target.scatters_in_order, target.merged_updates
 
     def runs(self, region: Region) -> Iterator[_Run]:
         """Those of a region."""
@@ -172,7 +169,7 @@ class _Search:
     def _row(self, chain: Sequence[Op], facts: Facts) -> _Run | None:
         """The longest run that begins with the first and that one window holds; None if there is none."""
         first = chain[0]
-        repeated = itertools.takewhile(lambda op: _is_repeated(first, op), chain[:_LONGEST])
+        repeated = itertools.takewhile(lambda op: _is_repeated(first, op), chain[: self.most])
         addresses = list(itertools.takewhile(_is_static, (addressing.foreseen(op, facts) for op in repeated)))
         apart = [_apart(*pair) for pair in itertools.pairwise(addresses)]
         if not apart or (steps := apart[0]) is None:
@@ -187,7 +184,7 @@ class _Search:
         first, kind = chain[0], _scattered(chain[0], facts)
         run = itertools.takewhile(
             lambda op: kind is not None and _scattered(op, facts) == kind and _has_same_types(first, op),
-            chain[:_LONGEST],
+            chain[: self.most],
         )
         return _Run(updates, None) if len(updates := tuple(run)) > 1 else None
 

@@ -23,7 +23,7 @@ class Chunk:
       iterations: the most iterations of a loop that find together what they update (see `scatter_loops`).
       alignment: the linear id of the first group is a multiple of it.
       inner: true if the last row of groups along the first dimension is not among them.
-      prefers_short_code: true if so few groups are emulated by this code that it had better be short than fast.
+      prefers_short_code: true of groups that are left behind the full chunks, whose code had better be short than fast.
       single: true if XLA divides nothing of the program among threads.
       cores: of a CPU, so many as XLA may divide an operation among.
       spare_bytes: what iterations of a loop that are emitted together may take.

@@ -13,10 +13,6 @@ from xeemu.knowledge import addressing, analysis, work
 from xeemu.knowledge.analysis import Facts
 from xeemu.language.program import Program
 
-# An operation that nobody sees is done in less than a part of the time (2-core EPYC: a histogram of 2^22.7 operations
-# takes 0.2 s with little effort, most of it to compile, and 1.0 s without; one of 2^28.7 takes 0.9 s and 1.2 s).
-_UNSEEN = 8
-
 
 def is_short(program: Program, groups: int, target: Target) -> bool:
     """True if a program that observers see runs for no longer than it takes to compile.
@@ -26,17 +22,22 @@ def is_short(program: Program, groups: int, target: Target) -> bool:
       groups: the number of work-groups that are emulated.
       target: where it will run.
     """
-    return is_cheaper_than_compiling(groups * program.geometry.items * work.operations(program.body), target)
+    return is_cheaper_than_compiling(_operations(program, groups), target)
 
 
 def is_short_once(program: Program, groups: int, target: Target) -> bool:
     """True if a program that nobody sees, and that is carried out once, runs for less than it takes to compile."""
-    return is_cheaper_than_compiling(groups * program.geometry.items * work.operations(program.body) // _UNSEEN, target)
+    return _operations(program, groups) <= target.unseen_operations > 0
 
 
 def is_cheaper_than_compiling(operations: int, target: Target) -> bool:
     """True if so many operations of work-items take no longer than it takes to compile them."""
     return operations <= target.short_operations > 0
+
+
+def _operations(program: Program, groups: int) -> int:
+    """How many operations the work-items of so many groups carry out."""
+    return groups * program.geometry.items * work.operations(program.body)
 
 
 def vector_bits(facts: Facts, target: Target) -> int | None:

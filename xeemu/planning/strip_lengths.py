@@ -22,7 +22,7 @@ def of_loop(loop: CountedLoop) -> int:
     if figures.most_branching < most and any(_branches(n, op, loop) for n, op in enumerate(body.ops)):
         most = figures.most_branching
     if chunk.prefers_short_code:
-        most = min(most, figures.most_of_few)
+        most = min(most, figures.most_of_left)
     most = min(most, figures.largest_strip // len(body.ops), max(loop.length, 1))
     iterations = evenly(loop.length, most)
     return iterations if all(_is_filled(n, loop, iterations) for n in others) else 1
