@@ -2,7 +2,7 @@
 
 import math
 
-from xeemu.devices.target import Threads
+from xeemu.devices.host_figures import Threads
 from xeemu.ir import control, ops
 from xeemu.ir.program import Op, Region
 from xeemu.ir.table import Kind

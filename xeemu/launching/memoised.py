@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from xeemu.devices.target import Watching
+from xeemu.devices.host_figures import Watching
 
 _T = TypeVar("_T")
 

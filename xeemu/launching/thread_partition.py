@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from xeemu.devices.target import Threads
+from xeemu.devices.host_figures import Threads
 from xeemu.knowledge import symbolic_execution, work
 from xeemu.knowledge.access_tree import AccessTree, MemoryOperation
 from xeemu.language.linearity import Allocation

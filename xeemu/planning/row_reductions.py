@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from xeemu.devices.target import Reductions
+from xeemu.devices.host_figures import Reductions
 
 
 @dataclasses.dataclass(frozen=True)

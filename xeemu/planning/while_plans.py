@@ -5,7 +5,7 @@ What decides: which groups of a chunk leave the loop when, who watches, and how 
 
 import dataclasses
 
-from xeemu.devices.target import Strips
+from xeemu.devices.host_figures import Strips
 from xeemu.ir.control import While
 from xeemu.ir.program import Region
 from xeemu.knowledge.analysis import Facts

@@ -19,7 +19,7 @@ from typing import Literal
 
 import numpy as np
 
-from xeemu.devices.target import Reductions
+from xeemu.devices.host_figures import Reductions
 from xeemu.knowledge.strided_patterns import StridedPattern
 from xeemu.planning import row_reductions
 from xeemu.planning.layouts import Sharing
