@@ -516,7 +516,7 @@ kernel void racing(global int* a) { a[0] += 1; }
         code, out, _ = xeemu("list", f"{file}")
         assert code == 0
         assert "3 kernels and examples" in out
-        assert "scale: <kernel scale at " in out
+        assert re.search(r"^  scale\(wg, .*\): <kernel scale at ", out, re.MULTILINE)
 
     def test_run_prints_what_it_is_and_its_outputs(self, xeemu, cl):
         code, out, _ = xeemu("run", f"{cl}:scale", "--options", "-DN=2", *self.SCALE, "--arg", "256")

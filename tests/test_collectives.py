@@ -213,7 +213,7 @@ def test_a_rotation_is_listed_and_costs_one_step(chunk, said):
     ("given", "said"),
     [
         ({"chunk": 3}, "a chunk of 3 lanes of a sub-group of 16; give a power of two of at most 16"),
-        ({"delta": 1.5}, "the index of a group algorithm in dimension 0 has dtype float32; an index is an integer"),
+        ({"delta": 1.5}, "the distance of a group algorithm has dtype float32; it is an integer: convert it"),
     ],
 )
 def test_what_is_no_rotation_is_refused(given, said):

@@ -63,6 +63,17 @@ def test_random_elements(dtype):
     assert (first.astype(np.float64) <= high).all()
 
 
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "float64", "bfloat16"])
+def test_random_elements_between_bounds(dtype):
+    _, found = notation.argument(f"a={dtype}[500]:random:low=3:high=7", 0)
+    assert set(found.astype(np.float64).astype(int).tolist()) - {7} == {3, 4, 5, 6}
+    assert dtype == "bfloat16" or found.max() < 7
+    others = [notation.argument(f"a={dtype}[500]:random:low=3:high=7:seed={seed}", 0)[1] for seed in (1, 1, 2)]
+    np.testing.assert_array_equal(others[0], others[1])
+    assert (others[0] != others[2]).any()
+    assert (others[0] != found).any()
+
+
 @pytest.mark.parametrize("text", ["a={}", "a=int16[2,2]:{}"])
 def test_files(tmp_path, text):
     array = np.array([[1, 2], [3, 4]], np.int16)
@@ -110,6 +121,8 @@ def test_a_file_must_hold_what_was_said(tmp_path):
         ("a=int32[-3]", "it is no array, scalar or file"),
         ("a=int8[3]:300", "300 out of bounds for int8"),
         ("a=int8:1.5", "'1.5' is no number of dtype int8"),
+        ("a=int8[3]:random:low=2:high=200", "low=2:high=200 is no range of int8"),
+        ("a=int8[3]:random:most=2", "random has no most"),
         ("a=int8[3]:ones", "'ones' is no number of dtype int8"),
         ("a=nothing.npy", "No such file"),
     ],

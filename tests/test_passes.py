@@ -23,7 +23,7 @@ ND_RANGE = xe.NDRange(64, 16)
 
 
 def text(kernel, after, *arguments, nd_range=ND_RANGE, lines=False):
-    """The operations of a program after a pass, without those that compute global ids, and their lines."""
+    """The operations of a program after a pass, without what stands above them; with their lines if wanted."""
     listing = str(xe.trace(kernel, nd_range, after=after)(*(arguments or (NUMBERS, NUMBERS))))
     rows = [row for row in listing.splitlines() if not row.startswith(("kernel", "nd-range", "  global", "  local"))]
     return [row if lines else row.split("  #")[0].rstrip() for row in rows]

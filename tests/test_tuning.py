@@ -201,7 +201,7 @@ class TestReasons:
             (scale, {"local_size": 2048}, "nd_range: the local size 2048 makes a work-group of 2048 work-items."),
             (scale, {"local_size": 96}, "nd_range: the global size 4096 is not divisible by the local size 96"),
             (scale, {"local_size": (0,)}, "nd_range: the local size is 0"),
-            (scale, {"local_size": [(8, 8)]}, "nd_range: the global size (4096,) has 1 dimensions but the local size"),
+            (scale, {"local_size": [(8, 8)]}, "nd_range: the global size (4096,) has 1 dimension but the local size"),
             (
                 scale,
                 {"sub_group_size": 8},

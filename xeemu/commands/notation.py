@@ -19,6 +19,8 @@ SYNTAX = """\
 arguments of a kernel, one --arg for each of its parameters:
   data=uint32[65536]        an array of random elements: integers over the whole
                             range of the dtype, floats from 0 to 1
+  data=uint32[64]:random:low=0:high=16:seed=1
+                            others, high excluded
   hist=uint32[256]:zeros    an array of zeros
   a=float32[64,64]:arange   0, 1, 2, ... in C order
   a=float32[64,64]:1.5      the same number everywhere
@@ -39,6 +41,7 @@ what is swept, each with commas between the choices:
   --global-size '(m, 64*block)'  more than one dimension, a tuple"""
 
 _FILLS = ("random", "zeros", "arange")
+_OF_RANDOM = ("seed", "low", "high")
 _DTYPES: Mapping[str, np.dtype] = {
     np.dtype(t).name: np.dtype(t)
     for t in (
@@ -212,8 +215,9 @@ def _dtype(name: str) -> np.dtype:
 
 
 def _array(shape: tuple[int, ...], dtype: np.dtype, fill: str, position: int) -> np.ndarray:
-    if fill == "random":
-        return _random(shape, dtype, np.random.default_rng([SEED, position]))
+    kind, *words = fill.split(":")
+    if kind == "random" and all("=" in word for word in words):
+        return random(shape, dtype, options(kind, words), position)
     if fill == "zeros":
         return np.zeros(shape, dtype)
     if fill == "arange":
@@ -243,13 +247,28 @@ def _checked(loaded: Any, shape: tuple[int, ...], dtype: np.dtype, file: str) ->
     return loaded
 
 
-def _random(shape: tuple[int, ...], dtype: np.dtype, rng: np.random.Generator) -> np.ndarray:
-    if dtype == np.bool_:
-        return rng.integers(2, size=shape).astype(dtype)
-    if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        return rng.integers(limits.min, limits.max, size=shape, dtype=dtype, endpoint=True)
-    return rng.random(shape).astype(dtype)
+def options(kind: str, words: Sequence[str]) -> dict[str, str]:
+    """What is written behind a kind of elements, as `low=0`: of random ones their bounds and seed."""
+    found = dict(word.split("=", 1) for word in words)
+    if unknown := [name for name in found if name not in (_OF_RANDOM if kind == "random" else ())]:
+        raise ValueError(f"{kind} has no {unknown[0]}")
+    return found
+
+
+def random(shape: tuple[int, ...], dtype: np.dtype, options: Mapping[str, str], position: int) -> np.ndarray:
+    """Random numbers, with `options`; `position` tells arguments with equal options apart."""
+    rng = np.random.default_rng([int(options.get("seed", SEED)), position])
+    if dtype.kind not in "biu":
+        low, high = float(options.get("low", 0)), float(options.get("high", 1))
+        return (low + (high - low) * rng.random(shape)).astype(dtype)
+    limits = np.iinfo(np.uint8 if dtype.kind == "b" else dtype)
+    top = 2 if dtype.kind == "b" else int(limits.max) + 1
+    low, high = int(options.get("low", limits.min)), int(options.get("high", top))
+    if not limits.min <= low < high <= int(limits.max) + 1:
+        raise ValueError(f"low={low}:high={high} is no range of {dtype}")
+    return rng.integers(
+        low, high - 1, size=shape, dtype=np.uint8 if dtype.kind == "b" else dtype, endpoint=True
+    ).astype(dtype)
 
 
 def _number(text: str, dtype: np.dtype, words: Sequence[str] = ()) -> Any:

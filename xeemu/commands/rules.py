@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -14,7 +14,6 @@ from xeemu.commands.notation import UsageError
 from xeemu.frontends import declarations
 from xeemu.frontends.tree import Variable
 from xeemu.frontends.types import SCALARS, Array, Opaque, Pointer, Record, Scalar, Type, Vector, Void
-from xeemu.kernels.example import SEED
 from xeemu.plurals import counted
 
 SYNTAX = """\
@@ -37,7 +36,6 @@ Of a kernel of SYCL C++ they are its captures; those that the host code tells
 may be left out, and arrays whose size it tells hold random numbers then."""
 
 _KINDS = ("zeros", "ones", "random", "range", "full")
-_OPTIONS = {"random": ("seed", "low", "high")}
 _NUMPY = {s.dtype.name: s for s in SCALARS}
 _NAMES = {**_NUMPY, **{s.name: s for s in SCALARS}}
 
@@ -175,9 +173,7 @@ def _whole(text: str) -> int:
 
 def _array(parameter: Variable, kind: str, rest: Sequence[str], position: int, shapes_only: bool) -> Any:
     parts = [part for part in rest if "=" not in part]
-    options = dict(part.split("=", 1) for part in rest if "=" in part)
-    if unknown := [name for name in options if name not in _OPTIONS.get(kind, ())]:
-        raise ValueError(f"{kind} has no {unknown[0]}")
+    options = notation.options(kind, [part for part in rest if "=" in part])
     if not parts:
         raise ValueError(f"{kind} has a number of elements")
     value = parts.pop(1) if kind == "full" and len(parts) > 1 else None
@@ -189,7 +185,7 @@ def _array(parameter: Variable, kind: str, rest: Sequence[str], position: int, s
         return jax.ShapeDtypeStruct(shape, dtype)
     match kind:
         case "random":
-            return random(shape, dtype, options, position)
+            return notation.random(shape, dtype, options, position)
         case "range":
             return np.arange(np.prod(shape, dtype=np.int64)).astype(dtype).reshape(shape)
     return np.full(shape, {"zeros": 0, "ones": 1}.get(kind, value and _number(value)), dtype)
@@ -224,19 +220,3 @@ def _laid_out(element: Type, shape: tuple[int, ...]) -> tuple[tuple[int, ...], n
         case Record() | Array():
             return (*shape, element.size), np.dtype(np.uint8)
     raise ValueError(f"arrays of {element} cannot be made by a rule")
-
-
-def random(shape: tuple[int, ...], dtype: np.dtype, options: Mapping[str, str], position: int) -> np.ndarray:
-    """Random numbers, see `SYNTAX`; `position` tells arguments with equal options apart."""
-    rng = np.random.default_rng([int(options.get("seed", SEED)), position])
-    if dtype.kind == "f":
-        low, high = float(options.get("low", 0)), float(options.get("high", 1))
-        return (low + (high - low) * rng.random(shape)).astype(dtype)
-    limits = np.iinfo(np.uint8 if dtype.kind == "b" else dtype)
-    top = 2 if dtype.kind == "b" else int(limits.max) + 1
-    low, high = int(options.get("low", limits.min)), int(options.get("high", top))
-    if not limits.min <= low < high <= int(limits.max) + 1:
-        raise ValueError(f"low={low}:high={high} is no range of {dtype}")
-    return rng.integers(
-        low, high - 1, size=shape, dtype=np.uint8 if dtype.kind == "b" else dtype, endpoint=True
-    ).astype(dtype)

@@ -194,12 +194,12 @@ class _Given:
             shape = tuple(map(int, sizes))
         if self._shapes_only:
             return jax.ShapeDtypeStruct(shape, dtype)
-        return rules.random(shape, dtype, {}, position)
+        return notation.random(shape, dtype, {}, position)
 
     def _random_array(self, of: types.Array, position: int) -> Any:
         """Random contents of an array that is captured whole; None where its elements are no numbers."""
         shape, element = _shape(of)
-        return rules.random(shape, element.dtype, {}, position) if isinstance(element, types.Scalar) else None
+        return notation.random(shape, element.dtype, {}, position) if isinstance(element, types.Scalar) else None
 
     def _struct(self, capture: Parameter, text: str | None, position: int) -> Any:
         """The fields of a struct with pointers, each written as an argument."""

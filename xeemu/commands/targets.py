@@ -4,6 +4,7 @@ import argparse
 import dataclasses
 import importlib
 import importlib.util
+import inspect
 import os
 import re
 import sys
@@ -240,7 +241,12 @@ def listed(path: str, build: str = "", std: str | None = None) -> str:
     if path.endswith(_OPENCL) or _SYCL.fullmatch(path) is not None:
         return repr(xe.load(path, build, std=std))
     usable = _usable(_load(Path(path)))
-    heads = [f"  {name}: {value if isinstance(value, xe.Kernel) else value.summary}" for name, value in usable.items()]
+    heads = [
+        f"  {name}{inspect.signature(value.function)}: {value}"
+        if isinstance(value, xe.Kernel)
+        else f"  {name}: {value.summary}"
+        for name, value in usable.items()
+    ]
     what = "kernels and examples" if len(heads) != 1 else "kernel or example"
     return "\n".join([f"{path}: {len(heads)} {what}", *heads])
 

@@ -283,12 +283,13 @@ def of_atomics(atomics: AtomicTotals) -> str:
 
 def _instructions(report: "Report") -> list[str]:
     classes = report.instructions or {}
-    shown = "   ".join(f"{name} {number(count)}" for name, count in classes.items()) if classes else "none"
+    # A space that no line is broken at.
+    shown = "   ".join(f"{name}\xa0{number(count)}" for name, count in classes.items()) if classes else "none"
     counted = "?" if report.instructions is None else shown
     registers = f"{number(report.registers)} bytes of a work-item, {number(report.spill_bytes)} of them spilled"
     return [
         marked("INSTRUCTIONS", report.mark("instructions")),
-        *wrap(f"by class   {counted}", "  "),
+        *(line.replace("\xa0", " ") for line in wrap(f"by class   {counted}", "  ")),
         marked(f"  barriers   {number(report.barriers)} by work-groups", report.mark("barriers")),
         marked(f"  registers  {registers}", report.mark("registers")),
     ]

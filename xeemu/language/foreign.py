@@ -69,6 +69,7 @@ _THINGS: Mapping[str, str] = {
     "mad": "x * y + z",
     "printf": "jax.debug.print('{}', x)",
     "sub_group": "wg.sub_group",
+    "sub_group_clustered_rotate": "wg.sub_group.rotate(x, delta, chunk=8)",
     "__activemask": "wg.sub_group.ballot(True)",
     "__syncthreads_count": "wg.reduce(x, 'add')",
     **dict.fromkeys(("__clz", "clz"), "jax.lax.clz(x)"),

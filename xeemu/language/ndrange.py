@@ -8,6 +8,7 @@ from typing import Any
 
 from xeemu.errors import NDRangeError
 from xeemu.language import public
+from xeemu.plurals import counted
 
 _MAX_DIMENSIONS = 3
 _MOST_ITEMS = 2**63 - 1
@@ -42,8 +43,9 @@ class NDRange:
         global_ = _sizes("global size", global_size, least=0)
         local = None if local_size is None else _sizes("local size", local_size, least=1)
         if local is not None and len(local) != len(global_):
+            dimensions = counted(len(global_), "dimension")
             raise NDRangeError(
-                f"the global size {global_} has {len(global_)} dimensions but the local size {local} has {len(local)}; "
+                f"the global size {global_} has {dimensions} but the local size {local} has {len(local)}; "
                 "give both the same number"
             )
         object.__setattr__(self, "global_size", global_)

@@ -66,14 +66,24 @@ def index(component: Any, position: int, name: str) -> jax.Array:
             f"{name} is indexed with {component!r} in dimension {position}; an index is an integer per work-item: "
             "write the elements as an array, for example base + jnp.arange(4)"
         )
-    if isinstance(component, int) and not isinstance(component, bool):
-        return _python_int(component, f"the index of {name} in dimension {position}")
-    given = array(component, f"the index of {name} in dimension {position}")
+    return integer(component, f"the index of {name} in dimension {position}", "an index", "use it as where= instead")
+
+
+def integer(x: Any, what: str, such: str, of_bools: str = "convert it with .astype(jnp.int32)") -> jax.Array:
+    """`x` as an integer array of any width.
+
+    Args:
+      x: the operand.
+      what: what it is in messages, such as "the index of x in dimension 0".
+      such: the same shortly, such as "an index".
+      of_bools: what to do with bools instead.
+    """
+    if isinstance(x, int) and not isinstance(x, bool):
+        return _python_int(x, what)
+    given = array(x, what)
     if not jnp.issubdtype(given.dtype, jnp.integer):
-        hint = "use it as where= instead" if given.dtype == bool else "convert it with .astype(jnp.int32)"
-        raise source.kernel_error(
-            f"the index of {name} in dimension {position} has dtype {given.dtype}; an index is an integer: {hint}"
-        )
+        hint = of_bools if given.dtype == bool else "convert it with .astype(jnp.int32)"
+        raise source.kernel_error(f"{what} has dtype {given.dtype}; {such} is an integer: {hint}")
     return given
 
 

@@ -46,7 +46,7 @@ class SubGroup:
 
     def broadcast(self, x: Any, id: Any) -> jax.Array:
         """`x` of lane `id`; `id` is the same for a whole sub-group."""
-        return self._collect("broadcast", None, x, self._group._lane(id))
+        return self._collect("broadcast", None, x, self._group._lane(id, "lane"))
 
     def reduce(self, x: Any, op: str, *, chunk: int | None = None) -> jax.Array:
         """`x` of all lanes combined with `op`; or of `chunk` lanes in a row, a power of two, each chunk for itself."""
@@ -83,11 +83,11 @@ class SubGroup:
 
     def shift_left(self, x: Any, delta: Any = 1) -> jax.Array:
         """`x` of the lane `delta` above."""
-        return self._collect("shift_left", None, x, self._group._lane(delta))
+        return self._collect("shift_left", None, x, self._group._lane(delta, "distance"))
 
     def shift_right(self, x: Any, delta: Any = 1) -> jax.Array:
         """`x` of the lane `delta` below."""
-        return self._collect("shift_right", None, x, self._group._lane(delta))
+        return self._collect("shift_right", None, x, self._group._lane(delta, "distance"))
 
     def rotate(self, x: Any, delta: Any, *, chunk: int | None = None) -> jax.Array:
         """`x` of the lane `delta` above, the first following the last of `chunk` lanes in a row or of the sub-group.
@@ -95,15 +95,15 @@ class SubGroup:
         Of a partial sub-group the last lane is that of a full one, which is absent.
         """
         within = None if chunk is None else checked_chunk(chunk, self.size)
-        return self._collect("rotate", None, x, self._group._lane(delta), chunk=within)
+        return self._collect("rotate", None, x, self._group._lane(delta, "distance"), chunk=within)
 
     def permute_xor(self, x: Any, mask: Any) -> jax.Array:
         """`x` of the lane whose number is this one's XOR `mask`."""
-        return self._collect("permute_xor", None, x, self._group._lane(mask))
+        return self._collect("permute_xor", None, x, self._group._lane(mask, "mask"))
 
     def select(self, x: Any, id: Any) -> jax.Array:
         """`x` of lane `id`, which each lane chooses for itself."""
-        return self._collect("select", None, x, self._group._lane(id))
+        return self._collect("select", None, x, self._group._lane(id, "lane"))
 
     def barrier(self, *memories: Memory) -> Any:
         """The memories after a barrier of each sub-group on its own; returned as by `WorkGroup.barrier`."""

@@ -135,7 +135,7 @@ class WorkGroup:
 
     def broadcast(self, x: Any, id: Any) -> jax.Array:
         """The value of `x` in the work-item with local linear id `id`: a scalar, or the private axes of `x`."""
-        return self._collect(GROUP, "broadcast", None, x, self._lane(id))
+        return self._collect(GROUP, "broadcast", None, x, self._lane(id, "id"))
 
     def reduce(self, x: Any, op: str) -> jax.Array:
         """`x` of all work-items combined with `op`, in the dtype of `x`: a scalar, or the private axes of `x`."""
@@ -274,8 +274,9 @@ class WorkGroup:
         (aligned,), private = operands.align([("the operand", array)], local_range, what)
         return jnp.broadcast_to(aligned, local_range + private)
 
-    def _lane(self, id: Any) -> jax.Array:
-        array = operands.index(id, 0, "a group algorithm")
+    def _lane(self, id: Any, such: str) -> jax.Array:
+        """What an algorithm is told besides its operand, a scalar or one for each work-item; `such` is what that is."""
+        array = operands.integer(id, f"the {such} of a group algorithm", "it")
         return self._per_item(array, "a group algorithm") if array.ndim else array
 
 
