@@ -412,7 +412,7 @@ class TestNumbers:
     )
     def test_rates(self, rate, text):
         example = dataclasses.replace(EXAMPLES["histogram_slm"], work=lambda size: rate, unit="u")
-        assert printing.rate(runs.Run(example, (1,), None, 1.0, None, None)) == text
+        assert printing.rate(runs.FinishedRun(example, (1,), None, 1.0, None, None)) == text
 
 
 class TestHelp:

@@ -17,7 +17,7 @@ from xeemu.cost.latency import Waiting
 from xeemu.cost.report import Hint
 from xeemu.cost.sites import AtomicTotals, SiteReport
 from xeemu.cost.strides import Strides
-from xeemu.cost.trials import Change
+from xeemu.cost.trials import WhatIf
 from xeemu.devices import bankmap
 from xeemu.devices.lookup import device
 from xeemu.language.source import Site
@@ -54,11 +54,11 @@ def evidence(*sites: SiteReport, **others: Any) -> Evidence:
     return Evidence(sites=sites, **{"device": DEVICE, **known, **others})  # type: ignore[arg-type]
 
 
-def changes(*sites: SiteReport, **others: Any) -> list[Change]:
+def changes(*sites: SiteReport, **others: Any) -> list[WhatIf]:
     """The changes that were tried for the launch."""
-    tried: list[Change] = []
+    tried: list[WhatIf] = []
 
-    def gain(change: Change) -> float:
+    def gain(change: WhatIf) -> float:
         tried.append(change)
         return 1.0
 
@@ -530,7 +530,7 @@ def test_what_is_gathered_from_one_dimension_has_no_rows():
 def test_what_gains_most_comes_first():
     gains = {9: 1.5, 4: 3.0}
 
-    def gain(change: Change) -> float:
+    def gain(change: WhatIf) -> float:
         return gains[change.sites[0][0].line]
 
     assert [hint.gain for hint in hints.give(evidence(COLUMNS, STRIDED), gain)] == [3.0, 1.5]

@@ -10,7 +10,7 @@ import pytest
 
 import xeemu as xe
 from xeemu.pages import notebook, rendering
-from xeemu.pages.listing import Cell
+from xeemu.pages.listing import ListingFigure
 from xeemu.pages.notebook import Columns
 
 NUMBERS = jax.ShapeDtypeStruct((64,), np.float32)
@@ -97,7 +97,7 @@ def test_without_jinja_a_notebook_shows_the_text(monkeypatch):
 
 def test_parts_without_content_are_left_out():
     pytest.importorskip("jinja2")
-    parts = (Columns(("a", "b"), [("x", Cell("7 ~", number=7.0))]), "", Columns(("c",), ()), "said")
+    parts = (Columns(("a", "b"), [("x", ListingFigure("7 ~", number=7.0))]), "", Columns(("c",), ()), "said")
     text = _shown(notebook.tables("T", parts, "plain"))
     assert text.count("<table") == text.count("<p>") == 1
     assert '<td data-number="7.0">7 ~</td>' in text

@@ -102,7 +102,7 @@ def test_a_comparison_cuts_off_what_is_settled():
     lane = constant(np.arange(256))
     i = expressions.add(expressions.scale(expressions.of_axis(long), 256), lane)
     inside = expressions.compare("lt", i, expressions.constant(256 * 1000 + 17, np.int64))
-    parts = periodicity.divided([{long: range(10**6)}], lambda p: (p.box[long], not p.of(inside)), few=1)
+    parts = periodicity.divided([{long: range(10**6)}], lambda p: (p.box[long], not p.of(inside)), points_limit=1)
     assert [part for part, _ in parts] == [range(1000), range(1000, 1001), range(1001, 10**6)]
 
 

@@ -689,8 +689,10 @@ def test_a_site_that_only_one_report_has_is_in_the_diff():
 
 def test_hints_are_tried_when_they_are_asked_for(monkeypatch):
     tried = []
-    gain = trials.Launch.gain
-    monkeypatch.setattr(trials.Launch, "gain", lambda launch, change: tried.append(change) or gain(launch, change))
+    gain = trials.CountedLaunch.gain
+    monkeypatch.setattr(
+        trials.CountedLaunch, "gain", lambda launch, change: tried.append(change) or gain(launch, change)
+    )
     example = EXAMPLES["matmul_naive"]
     arguments = example.inputs(example.size)
     report = xe.estimate(xe.kernel(example.kernel.function), example.nd_range(example.size))(*arguments)

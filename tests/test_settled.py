@@ -67,13 +67,13 @@ def test_equal_calls_find_what_they_find_by_themselves(case, monkeypatch):
 
 def watched_runs(monkeypatch):
     """For each run that is watched what races in it."""
-    seen, run = [], observing._Part.run
+    seen, run = [], observing._ScreenedPart.run
 
     def noted(self, given, present):
         seen.append(len(self.watch.pairs))
         return run(self, given, present)
 
-    monkeypatch.setattr(observing._Part, "run", noted)
+    monkeypatch.setattr(observing._ScreenedPart, "run", noted)
     return seen
 
 

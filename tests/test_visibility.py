@@ -7,10 +7,10 @@ from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 from xeemu.language.memory import poison
 from xeemu.language.source import UNKNOWN
-from xeemu.stepping.visibility import DEVICE, GROUP, ITEM, SUB_GROUP, Contents, Who
+from xeemu.stepping.visibility import DEVICE, GROUP, ITEM, SUB_GROUP, Contents, WorkItemUnits
 
 GEOMETRY = Geometry((16,), (8,), 4, False, np.dtype(np.int32))
-ME, LANE, ROW, FAR = (Who.of(*place, GEOMETRY) for place in [(0, 0), (0, 1), (0, 4), (1, 0)])
+ME, LANE, ROW, FAR = (WorkItemUnits.of(*place, GEOMETRY) for place in [(0, 0), (0, 1), (0, 4), (1, 0)])
 
 
 def contents(space="global", remembers=False):

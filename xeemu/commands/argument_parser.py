@@ -40,7 +40,7 @@ class ArgumentParser(argparse.ArgumentParser):
         return ""
 
 
-class Version(argparse.Action):
+class VersionAction(argparse.Action):
     """Prints versions, which are looked up only where they are asked for."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:

@@ -18,7 +18,7 @@ from xeemu.plurals import counted
 
 
 @dataclasses.dataclass(frozen=True)
-class Checked:
+class CheckedKernel:
     """A kernel that was checked.
 
     Attributes:
@@ -41,15 +41,15 @@ class Checked:
         return self.accepted.remaining(self.findings, self.subject)
 
 
-Outcome = Checked | Refusal
+Outcome = CheckedKernel | Refusal
 
 
-def settled(findings: Findings, given: argparse.Namespace, example: Example) -> Checked:
+def settled(findings: Findings, given: argparse.Namespace, example: Example) -> CheckedKernel:
     """A kernel with its findings; writes the files that the command line asks for."""
     read, write = given.baseline, given.write_baseline
     # A subject has its file from the folder of the baseline on.
     subjects = {path: Subject.of(example.kernel, example.static, path) for path in (read, write) if path}
-    done = Checked(example, findings, subjects.get(read), Baseline.load(read) if read else None)
+    done = CheckedKernel(example, findings, subjects.get(read), Baseline.load(read) if read else None)
     if write:
         Baseline.of(findings, subjects[write]).save_into(write, subjects[write])
     if given.html:
@@ -57,7 +57,7 @@ def settled(findings: Findings, given: argparse.Namespace, example: Example) -> 
     return done
 
 
-def failing(done: Checked, given: argparse.Namespace) -> tuple[Finding, ...]:
+def failing(done: CheckedKernel, given: argparse.Namespace) -> tuple[Finding, ...]:
     """The findings for which a check fails: errors, with --fail-on note all but what is mostly meant.
 
     A check that writes a baseline accepts all of them, and fails for none.
@@ -67,7 +67,7 @@ def failing(done: Checked, given: argparse.Namespace) -> tuple[Finding, ...]:
     return done.left.errors if given.fail_on == "error" else done.left.faults
 
 
-def told(done: Checked, given: argparse.Namespace) -> str:
+def told(done: CheckedKernel, given: argparse.Namespace) -> str:
     """The findings that are left of all that were found, as a text that says what of them a baseline accepts."""
     left, baseline, subject = done.left, done.accepted, done.subject
     if baseline is None or subject is None:
@@ -82,7 +82,7 @@ def told(done: Checked, given: argparse.Namespace) -> str:
     return ("\n\n" if left else "; ").join(lines)
 
 
-def written(done: Checked, path: str) -> str:
+def written(done: CheckedKernel, path: str) -> str:
     """What is told of a baseline that has been written."""
     return f"{path}: {counted(len(done.findings), 'finding')} of {done.example.kernel.name} written"
 
@@ -132,7 +132,7 @@ def _json(outcomes: Sequence[Outcome], given: argparse.Namespace) -> str:
 
 
 def _annotations(outcomes: Sequence[Outcome], given: argparse.Namespace) -> str:
-    fails = [finding for o in outcomes if isinstance(o, Checked) for finding in failing(o, given)]
+    fails = [finding for o in outcomes if isinstance(o, CheckedKernel) for finding in failing(o, given)]
     return exchange.annotations(_all(outcomes), fails)
 
 

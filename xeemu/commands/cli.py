@@ -125,7 +125,7 @@ def _run(given: argparse.Namespace) -> int:
     return exits.FAULTY if run.verdict.agrees is False else 0
 
 
-def _print_texts(run: runs.Run, device: Device) -> None:
+def _print_texts(run: runs.FinishedRun, device: Device) -> None:
     """What the work-items of a kernel print, in a run of its own."""
     kernel = run.example.kernel
     if kernel.interface is not None and kernel.interface.printing is not None:
@@ -239,7 +239,7 @@ def _checked_or_refused(one: argparse.Namespace, given: argparse.Namespace) -> c
     return done
 
 
-def _checked(one: argparse.Namespace, given: argparse.Namespace) -> checks.Checked:
+def _checked(one: argparse.Namespace, given: argparse.Namespace) -> checks.CheckedKernel:
     target = targets.of_words(one)
     example = target.example
     size = example.sized(one.size)
@@ -271,10 +271,12 @@ def _told_of_checks(outcomes: Sequence[checks.Outcome], given: argparse.Namespac
         print(checks.formatted(outcomes, given, form), end="")
     if any(isinstance(outcome, Refusal) for outcome in outcomes):
         return exits.REFUSED
-    return exits.FAULTY if any(isinstance(o, checks.Checked) and checks.failing(o, given) for o in outcomes) else 0
+    return (
+        exits.FAULTY if any(isinstance(o, checks.CheckedKernel) and checks.failing(o, given) for o in outcomes) else 0
+    )
 
 
-def _print_assumed(target: targets.Target, nd_range: xe.NDRange, data: bool) -> int:
+def _print_assumed(target: targets.RunTarget, nd_range: xe.NDRange, data: bool) -> int:
     """Tells, if not for a program, where arguments come from, and over what sizes the host code launches as well."""
     if not data and target.origins:
         print("")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from xeemu.commands import checks, notation, printing, rules
-from xeemu.commands.argument_parser import ArgumentParser, Version
+from xeemu.commands.argument_parser import ArgumentParser, VersionAction
 from xeemu.commands.completion import SHELLS
 from xeemu.emission.observer import MAX_ITERATIONS
 from xeemu.inspection.inspecting import MOST_STEPS
@@ -33,7 +33,9 @@ def build(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
         description="Runs SYCL work-group kernels as they would run on an Intel Xe GPU, on JAX.",
         epilog=_EXIT_CODES,
     )
-    parser.add_argument("--version", action=Version, nargs=0, help="print the versions of xeemu and what it runs on")
+    parser.add_argument(
+        "--version", action=VersionAction, nargs=0, help="print the versions of xeemu and what it runs on"
+    )
     found = parser.add_subparsers(metavar="COMMAND", dest="named")
 
     def add(name: str, help_: str) -> argparse.ArgumentParser:

@@ -15,7 +15,7 @@ import xeemu as xe
 from xeemu import kernels
 from xeemu.commands import terminal
 from xeemu.commands.notation import UsageError
-from xeemu.commands.runs import Run
+from xeemu.commands.runs import FinishedRun
 from xeemu.commands.verdict import describe
 from xeemu.devices import description
 from xeemu.devices.device import Device
@@ -50,7 +50,7 @@ def print_device(device: Device) -> None:
     print("?   not known, or not a thing of this device")
 
 
-def print_run(run: Run, device: Device, verdict: str) -> None:
+def print_run(run: FinishedRun, device: Device, verdict: str) -> None:
     """What was run, how fast, and what came of it."""
     example, nd_range = run.example, run.example.nd_range(run.size)
     first = f"first run, with compilation: {seconds(run.first_s)}"
@@ -157,7 +157,7 @@ def seconds(time_s: float) -> str:
     return f"{_three_digits(time_s / factor)} {unit}"
 
 
-def rate(run: Run) -> str:
+def rate(run: FinishedRun) -> str:
     """The rate of a run, in units of its example."""
     power = next((p for p in (4, 3, 2, 1) if run.rate >= 1000**p), 0)
     return f"{_three_digits(run.rate / 1000**power)} {('', 'k ', 'M ', 'G ', 'T ')[power]}{run.example.unit}/s"

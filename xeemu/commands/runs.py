@@ -15,7 +15,7 @@ from xeemu.sweeps.progress import phase
 
 
 @dataclasses.dataclass(frozen=True)
-class Run:
+class FinishedRun:
     """A finished run of an example.
 
     Attributes:
@@ -64,7 +64,7 @@ class Way:
     max_iterations: int | None = None
 
 
-def run(example: Example, size: Sequence[int] | None, way: Way, prefix: str = "") -> Run:
+def run(example: Example, size: Sequence[int] | None, way: Way, prefix: str = "") -> FinishedRun:
     """Carries out an example.
 
     Args:
@@ -87,7 +87,7 @@ def run(example: Example, size: Sequence[int] | None, way: Way, prefix: str = ""
     outputs = jax.tree.map(np.asarray, outputs)
     with phase(f"{prefix}{example.name}: comparing with the reference"):
         verdict = _judge(example, inputs, outputs, way.verify)
-    return Run(example, sized, outputs, first_s, again_s, verdict)
+    return FinishedRun(example, sized, outputs, first_s, again_s, verdict)
 
 
 def _placed(inputs: Any) -> Any:

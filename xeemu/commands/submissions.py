@@ -24,7 +24,7 @@ _MOST_SHOWN = 8
 
 
 @dataclasses.dataclass(frozen=True)
-class Submission:
+class CommandSubmission:
     """A kernel with its sizes and its arguments, and where those come from that the command line does not give."""
 
     kernel: xe.Kernel
@@ -33,7 +33,7 @@ class Submission:
     origins: str
 
 
-def launch(path: str, name: str, options: "KernelOptions") -> Submission:
+def launch(path: str, name: str, options: "KernelOptions") -> CommandSubmission:
     """A kernel of a file, its sizes and its arguments.
 
     Errors: `UsageError` for what neither the file nor the options tell; `xe.Error` of the file's own.
@@ -48,7 +48,7 @@ def launch(path: str, name: str, options: "KernelOptions") -> Submission:
     given = _Given(loaded.captures(kernel.name), loaded.plan(kernel.name), options.shapes_only)
     nd_range = _sizes(kernel, options)
     inputs = given.inputs(options.arguments)
-    return Submission(kernel, nd_range, inputs, given.origins(options.arguments))
+    return CommandSubmission(kernel, nd_range, inputs, given.origins(options.arguments))
 
 
 def _sizes(kernel: xe.Kernel, options: "KernelOptions") -> xe.NDRange:

@@ -63,7 +63,7 @@ class SweepOptions(KernelOptions):
 
 
 @dataclasses.dataclass(frozen=True)
-class Target:
+class RunTarget:
     """What to run.
 
     Attributes:
@@ -77,12 +77,12 @@ class Target:
     origins: str = ""
 
 
-def of_words(given: argparse.Namespace, shapes_only: bool = False) -> Target:
+def of_words(given: argparse.Namespace, shapes_only: bool = False) -> RunTarget:
     """What a parsed command line names, with the launch that it describes."""
     return named(given, options(given, shapes_only))
 
 
-def named(given: argparse.Namespace, options: KernelOptions) -> Target:
+def named(given: argparse.Namespace, options: KernelOptions) -> RunTarget:
     """What a parsed command line names, launched as the options say."""
     if given.name is None:
         every = ", or write --all" if hasattr(given, "all") else ""
@@ -103,7 +103,7 @@ def options(given: argparse.Namespace, shapes_only: bool = False) -> KernelOptio
     )
 
 
-def find(name: str, size: Sequence[int] | None, options: KernelOptions) -> Target:
+def find(name: str, size: Sequence[int] | None, options: KernelOptions) -> RunTarget:
     """What `name` stands for: the name of an example, `path.py:NAME`, `path.cl:NAME` or `path.cpp:NAME`.
 
     Args:
@@ -119,20 +119,20 @@ def find(name: str, size: Sequence[int] | None, options: KernelOptions) -> Targe
         if size is not None:
             raise UsageError(f"{name} is a kernel, which has no --size: write --global and --local")
         of = submissions.launch(submitted[1], submitted[2] or "", options)
-        return Target(_bare(of.kernel, of.nd_range, of.inputs, {}), bare=True, origins=of.origins)
+        return RunTarget(_bare(of.kernel, of.nd_range, of.inputs, {}), bare=True, origins=of.origins)
     path, _, attribute = name.rpartition(":") if not name.endswith((".py", *_OPENCL)) else (name, "", "")
     if path.endswith(_OPENCL):
-        return Target(_of_source(path, attribute, size, options), bare=True)
+        return RunTarget(_of_source(path, attribute, size, options), bare=True)
     if options.build or options.std:
         raise UsageError(f"{name} is no OpenCL C or SYCL C++, which --options and --std are for; leave them out")
     found = _attribute(Path(path), attribute) if path else kernels.example(name)
     if isinstance(found, xe.Kernel):
         if size is not None:
             raise UsageError(f"{name} is a kernel, which has no --size: write --global-size and --local-size")
-        return Target(_of_kernel(name, found, options), bare=True)
+        return RunTarget(_of_kernel(name, found, options), bare=True)
     if options.given:
         raise UsageError(f"{name} is an example, with a launch of its own: leave out {', '.join(options.given)}")
-    return Target(found, bare=False)
+    return RunTarget(found, bare=False)
 
 
 # How files of OpenCL C are called.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from xeemu.cost.latency import Waiting
 from xeemu.cost.sites import AtomicTotals, SiteReport
 from xeemu.cost.strides import Strides
-from xeemu.cost.trials import Change
+from xeemu.cost.trials import WhatIf
 from xeemu.devices.device import Device
 from xeemu.devices.occupancy import Occupancy
 from xeemu.language.dialect import PYTHON, Dialect
@@ -120,7 +120,7 @@ class Advice:
     kind: str
     sites: tuple[SiteReport, ...]
     text: str
-    change: Change | None
+    change: WhatIf | None
     minor: bool = False
 
 

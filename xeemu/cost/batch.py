@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.cost.observed import Observed
+from xeemu.cost.observed import MeasuredAccess
 
 # Lanes of an access that waits, and of all that do.
 _FEW, _MOST = 1 << 13, 1 << 16
@@ -25,32 +25,32 @@ class Batch:
     """
 
     def __init__(self) -> None:
-        self._waiting: dict[Hashable, tuple[Observed, list[int]]] = {}
+        self._waiting: dict[Hashable, tuple[MeasuredAccess, list[int]]] = {}
 
     @property
     def is_full(self) -> bool:
         return sum(observed.lanes for observed, _ in self._waiting.values()) >= _MOST
 
-    def add(self, place: int, observed: Observed) -> None:
+    def add(self, place: int, observed: MeasuredAccess) -> None:
         """Puts an access to those that wait, whose figures belong to a place of the source."""
-        found = self._waiting.setdefault(observed.same, (observed, []))
+        found = self._waiting.setdefault(observed.figures_key, (observed, []))
         found[1].append(place)
 
     def measured(self) -> list[tuple[int, jax.Array]]:
         """For each place int64 `[F]` of executions by all groups; then nothing waits any more."""
         waiting, self._waiting = list(self._waiting.values()), {}
-        alike: dict[Hashable, list[tuple[Observed, list[int]]]] = {}
+        alike: dict[Hashable, list[tuple[MeasuredAccess, list[int]]]] = {}
         for observed, places in waiting:
-            alike.setdefault(observed.alike, []).append((observed, places))
+            alike.setdefault(observed.batch_key, []).append((observed, places))
         return [part for group in alike.values() for part in _measured(group)]
 
 
-def is_small(observed: Observed) -> bool:
+def is_small(observed: MeasuredAccess) -> bool:
     """True if an access had better wait for others."""
     return observed.lanes <= _FEW
 
 
-def _measured(group: Sequence[tuple[Observed, list[int]]]) -> list[tuple[int, jax.Array]]:
+def _measured(group: Sequence[tuple[MeasuredAccess, list[int]]]) -> list[tuple[int, jax.Array]]:
     """Their numbers, each with its totals, of accesses that are measured alike."""
     totals = _totals([observed for observed, _ in group])
     times: dict[int, np.ndarray] = {}
@@ -60,7 +60,7 @@ def _measured(group: Sequence[tuple[Observed, list[int]]]) -> list[tuple[int, ja
     return [(place, (totals * each).sum(0)) for place, each in times.items()]
 
 
-def _totals(group: Sequence[Observed]) -> jax.Array:
+def _totals(group: Sequence[MeasuredAccess]) -> jax.Array:
     """int64 `[K, F]` of accesses that are measured alike."""
     groups, first = group[0].chunk.count, group[0]
     index = [observed.placed() for observed in group]
@@ -68,7 +68,7 @@ def _totals(group: Sequence[Observed]) -> jax.Array:
     together = jnp.concatenate([jnp.broadcast_to(part, (groups, wide)) for part in index])
     if all(observed.everything for observed in group):
         return first.meter.totals(together, np.ones((1, 1), bool), len(group))
-    taken = [observed.taken() for observed in group]
+    taken = [observed.active_lanes() for observed in group]
     wide = max(part.shape[1] for part in taken)
     active = jnp.concatenate([jnp.broadcast_to(part, (groups, wide)) for part in taken])
     return first.meter.totals(together, active, len(group))

@@ -16,7 +16,7 @@ from xeemu.cost.counter import Counter, Issued
 from xeemu.cost.counting import Counts
 from xeemu.cost.sites import SiteReport
 from xeemu.cost.timing import Timing
-from xeemu.cost.trials import Launch
+from xeemu.cost.trials import CountedLaunch
 from xeemu.cost.vectors import Vector
 from xeemu.cost.work import Wait
 from xeemu.devices import banks
@@ -59,7 +59,7 @@ class Between(NamedTuple):
     missing: tuple[str, ...]
 
 
-def cycles(launch: Launch, bounds: Mapping[AccessSite, Bounds], counts: Counts) -> Between | None:
+def cycles(launch: CountedLaunch, bounds: Mapping[AccessSite, Bounds], counts: Counts) -> Between | None:
     """The least and the most cycles of a launch; None if they are not known.
 
     Args:
@@ -201,13 +201,13 @@ def _with(counts: Counts, executed: Mapping[Facts, int], taken: Census) -> tuple
 
 
 def _timed(
-    launch: Launch, sites: Mapping[AccessSite, SiteReport], counts: Counts, taken: Census, which: Which
+    launch: CountedLaunch, sites: Mapping[AccessSite, SiteReport], counts: Counts, taken: Census, which: Which
 ) -> Timing | None:
     done = execution.of_launch(sites, counts, taken)
     if done.atomics.contention is None:
         atomics = dataclasses.replace(done.atomics, contention=_contention(sites, taken, which))
         done = dataclasses.replace(done, atomics=atomics)
-    work = Launch(sites, done, taken, launch.resident, counts.executions, launch.spill).work
+    work = CountedLaunch(sites, done, taken, launch.resident, counts.executions, launch.spill).work
     if work is None or launch.resident is None:
         return None
     if which == "most" and work.waits is not None:

@@ -54,7 +54,7 @@ def past_l2(traffic: Traffic, device: Device) -> float | None:
     return read + written + _scratch_again(traffic, device) * _scratch_asked(traffic, device)
 
 
-def held(traffic: Traffic, device: Device) -> float:
+def resident_bytes(traffic: Traffic, device: Device) -> float:
     """Bytes that the launch touches, if the L2 holds all of them; else 0."""
     touched = _footprint(traffic, device)
     return touched if device.l2_bytes is not None and touched <= device.l2_bytes else 0.0
@@ -83,7 +83,7 @@ def misses(load: Loaded, traffic: Traffic, device: Device) -> Misses:
     if device.l2_bytes is None:
         return Misses(past_l1, None)
     fits = _footprint(traffic, device) <= device.l2_bytes
-    asked = 0.0 if fits else _asked(load, traffic, device)
+    asked = 0.0 if fits else _requested(load, traffic, device)
     return Misses(past_l1, min(1.0, _fetched(load, traffic, device) / asked) if asked else 0.0)
 
 
@@ -203,24 +203,24 @@ def _scratch_lines(traffic: Traffic, device: Device) -> float:
 
 def _footprint(traffic: Traffic, device: Device) -> float:
     """Bytes that the launch wants to have in the L2."""
-    return sum(want.launch for want in _wants(traffic, device))
+    return sum(want.launch for want in _demands(traffic, device))
 
 
 def _fetched(load: Loaded, traffic: Traffic, device: Device) -> float:
     """Bytes that loads fetch from DRAM."""
-    again = max(0.0, _asked_later(load, traffic, device) - load.bursts.launch)
+    again = max(0.0, _requested_shared(load, traffic, device) - load.bursts.launch)
     return load.bursts.launch + _loaded_again(load, traffic, device) * again
 
 
-def _asked(load: Loaded, traffic: Traffic, device: Device) -> float:
+def _requested(load: Loaded, traffic: Traffic, device: Device) -> float:
     """Bytes that loads would fetch from DRAM without an L2."""
     per_sector = load.bursts.group / load.sectors.group if load.sectors.group else 1.0
     return per_sector * _missed(load, traffic, device)
 
 
-def _asked_later(load: Loaded, traffic: Traffic, device: Device) -> float:
+def _requested_shared(load: Loaded, traffic: Traffic, device: Device) -> float:
     """The same if what several resident groups load is fetched for all of them at once."""
-    return min(_asked(load, traffic, device), max(_added(load, traffic, device), load.bursts.launch))
+    return min(_requested(load, traffic, device), max(_added(load, traffic, device), load.bursts.launch))
 
 
 def _added(load: Loaded, traffic: Traffic, device: Device) -> float:
@@ -247,30 +247,30 @@ def _scratch_asked(traffic: Traffic, device: Device) -> float:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Want:
+class _Demand:
     """What a launch asks the L2 for of one memory: bytes, and of how many different ones."""
 
-    asked: float
+    requested: float
     launch: float
 
 
-def _wants(traffic: Traffic, device: Device) -> list[_Want]:
+def _demands(traffic: Traffic, device: Device) -> list[_Demand]:
     loads = [_of_loads(load, traffic, device) for load in traffic.loads]
     stores = [_of_stores(store) for store in traffic.stores]
-    return [*loads, *stores, _of_scratch(traffic, device), _Want(traffic.other_bytes, traffic.other_bytes)]
+    return [*loads, *stores, _of_scratch(traffic, device), _Demand(traffic.other_bytes, traffic.other_bytes)]
 
 
-def _of_loads(load: Loaded, traffic: Traffic, device: Device) -> _Want:
-    return _Want(_asked_later(load, traffic, device), load.bursts.launch)
+def _of_loads(load: Loaded, traffic: Traffic, device: Device) -> _Demand:
+    return _Demand(_requested_shared(load, traffic, device), load.bursts.launch)
 
 
-def _of_stores(store: Stored) -> _Want:
-    return _Want(store.sectors.launch * store.sectors.passes, store.sectors.launch)
+def _of_stores(store: Stored) -> _Demand:
+    return _Demand(store.sectors.launch * store.sectors.passes, store.sectors.launch)
 
 
-def _of_scratch(traffic: Traffic, device: Device) -> _Want:
+def _of_scratch(traffic: Traffic, device: Device) -> _Demand:
     group_bytes = traffic.scratch.group_bytes if traffic.scratch else 0.0
-    return _Want(_scratch_asked(traffic, device), group_bytes * min(traffic.resident, traffic.groups))
+    return _Demand(_scratch_asked(traffic, device), group_bytes * min(traffic.resident, traffic.groups))
 
 
 def _loaded_again(load: Loaded, traffic: Traffic, device: Device) -> float:
@@ -285,7 +285,7 @@ def _scratch_again(traffic: Traffic, device: Device) -> float:
     return _again(_of_scratch(traffic, device), traffic, device)
 
 
-def _again(want: _Want, traffic: Traffic, device: Device) -> float:
+def _again(want: _Demand, traffic: Traffic, device: Device) -> float:
     """The share of what is asked for again that the L2 has not kept.
 
     All memories are taken to be asked for evenly over the launch. Between two requests for a byte of this one then goes
@@ -293,6 +293,6 @@ def _again(want: _Want, traffic: Traffic, device: Device) -> float:
     theirs counts twice (the stack distance of Mattson et al., "Evaluation techniques for storage hierarchies", 1970).
     """
     held = device.l2_kept_bytes or device.l2_bytes or 0
-    part = min(1.0, want.launch / want.asked) if want.asked else 1.0
-    between = sum(min(other.launch, other.asked * part) for other in _wants(traffic, device))
+    part = min(1.0, want.launch / want.requested) if want.requested else 1.0
+    between = sum(min(other.launch, other.requested * part) for other in _demands(traffic, device))
     return max(0.0, 1 - held / between) if between else 0.0

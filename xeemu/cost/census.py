@@ -39,7 +39,7 @@ from xeemu.language.linearity import Allocation
 from xeemu.language.source import Site
 
 
-class Share(NamedTuple):
+class OperationShare(NamedTuple):
     """Which share an operation has of the figures of its place: as it counts, or as much as all others."""
 
     requests: float = 1.0
@@ -74,7 +74,7 @@ class Census:
       active: for each of these how often a sub-group executes it with a lane that is active; None where that depends
         on data.
       lanes: for each of these the lanes that are active in those executions; None where that depends on data.
-      shares: the memory operations of the program, those of a place together, each with its `Share`.
+      shares: the memory operations of the program, those of a place together, each with its `OperationShare`.
       load_batches: which loads are under way together.
       tallies: for each global memory with atomic updates of moderate size, the lanes that update each element.
       untallied: updates that are missing there.
@@ -95,7 +95,7 @@ class Census:
     regions: Mapping[Key, Key]
     active: Mapping[Key, int | None]
     lanes: Mapping[Key, int | None]
-    shares: Sequence[tuple[MemoryOperation, Share]]
+    shares: Sequence[tuple[MemoryOperation, OperationShare]]
     load_batches: LoadBatches
     tallies: Mapping[Allocation, np.ndarray]
     untallied: frozenset[Key]
@@ -264,13 +264,17 @@ def _by_facts(tree: AccessTree) -> dict[Facts, list[Node]]:
 
 def _shares(
     operations: Mapping[Key, Sequence[MemoryOperation]], counts: Mapping[Key, Count | None]
-) -> Iterator[tuple[MemoryOperation, Share]]:
+) -> Iterator[tuple[MemoryOperation, OperationShare]]:
     by_place: dict[AccessSite, list[Key]] = {}
     for key, (operation, *_) in operations.items():
         by_place.setdefault(operation.access_site, []).append(key)
     for keys in by_place.values():
         found = [counts[key] for key in keys]
-        parts = [Share()] if len(keys) == 1 else map(Share, *(_parts(found, figure) for figure in Share._fields))
+        parts = (
+            [OperationShare()]
+            if len(keys) == 1
+            else map(OperationShare, *(_parts(found, figure) for figure in OperationShare._fields))
+        )
         yield from zip((operations[key][0] for key in keys), parts, strict=True)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from xeemu.cost.advice import Advice, Evidence, costliest
 from xeemu.cost.sites import SiteReport
-from xeemu.cost.trials import Change
+from xeemu.cost.trials import WhatIf
 from xeemu.devices import banks
 from xeemu.devices.bankmap import BankMap
 from xeemu.devices.device import Device
@@ -68,7 +68,7 @@ def _one_word(sites: Sequence[SiteReport], evidence: Evidence) -> Advice:
         f"{figures(sites[0])} Lanes of a request store to one word, one after the other. Let one work-item store what "
         f"all agree on: {evidence.dialect.one_item.format(scope='local')}."
     )
-    return Advice("bank conflict", tuple(sites), text, Change(sites=changed, instructions={"memory": float(masked)}))
+    return Advice("bank conflict", tuple(sites), text, WhatIf(sites=changed, instructions={"memory": float(masked)}))
 
 
 def _parts_of_words(stores: Sequence[SiteReport], sites: Sequence[SiteReport], evidence: Evidence) -> Advice:
@@ -87,7 +87,7 @@ def _parts_of_words(stores: Sequence[SiteReport], sites: Sequence[SiteReport], e
         return moved
 
     changed = tuple((site, _laid_out(site, apart, device)) for site in sites)
-    return Advice("bank conflict", tuple(stores), text, Change(sites=changed))
+    return Advice("bank conflict", tuple(stores), text, WhatIf(sites=changed))
 
 
 def _by_one_item(site: SiteReport, evidence: Evidence) -> SiteReport:
@@ -101,7 +101,7 @@ def _layout(conflicting: Sequence[SiteReport], sites: Sequence[SiteReport], evid
             f"{figures(conflicting[0])} In some executions lanes of a request touch different words of one bank. Let "
             "lanes of a sub-group touch words of different banks in all of them."
         )
-        return Advice("bank conflict", tuple(conflicting), text, Change(sites=_ideal(conflicting)))
+        return Advice("bank conflict", tuple(conflicting), text, WhatIf(sites=_ideal(conflicting)))
     remedies = list(_remedies(conflicting[0], sites, evidence))
     least = min((remedy.passes for remedy in remedies), default=0)
     before = sum(site.passes or 0 for site in sites)
@@ -109,9 +109,9 @@ def _layout(conflicting: Sequence[SiteReport], sites: Sequence[SiteReport], evid
     start = f"{figures(conflicting[0])} Lanes of a request touch different words of one bank. "
     if best is None or best.passes * _AS_GOOD > before:
         text = start + "Let lanes of a sub-group touch words of different banks; a wider pitch alone changes nothing."
-        return Advice("bank conflict", tuple(conflicting), text, Change(sites=_ideal(conflicting)))
+        return Advice("bank conflict", tuple(conflicting), text, WhatIf(sites=_ideal(conflicting)))
     changed = tuple(zip(sites, best.sites, strict=True))
-    return Advice("bank conflict", tuple(conflicting), start + best.text, Change(sites=changed))
+    return Advice("bank conflict", tuple(conflicting), start + best.text, WhatIf(sites=changed))
 
 
 def _is_shown(site: SiteReport, device: Device) -> bool:

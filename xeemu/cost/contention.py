@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from xeemu.cost import conflicts
 from xeemu.cost.advice import Advice, Evidence, costliest
 from xeemu.cost.sites import SiteReport
-from xeemu.cost.trials import Change
+from xeemu.cost.trials import WhatIf
 
 KIND = "contended atomics"
 # Turns that double the passes are worth a hint.
@@ -31,13 +31,13 @@ def _local(site: SiteReport, evidence: Evidence) -> Advice:
             f"They are all on one word: reduce in the sub-group first ({evidence.dialect.sub_group_reduce}) and let "
             "one lane update it."
         )
-        return Advice(KIND, (site,), start + text, Change(sites=((site, once),), instructions={"shuffle": steps}))
+        return Advice(KIND, (site,), start + text, WhatIf(sites=((site, once),), instructions={"shuffle": steps}))
     text = (
         "Keep several copies in different banks, one for every few lanes, and add each copy up at the end; where lanes "
         f"share a word, reduce in the sub-group first ({evidence.dialect.sub_group_reduce})."
     )
     apart = dataclasses.replace(site, passes=site.ideal_passes)
-    return Advice(KIND, (site,), start + text, Change(sites=((site, apart),)))
+    return Advice(KIND, (site,), start + text, WhatIf(sites=((site, apart),)))
 
 
 def _global(evidence: Evidence) -> Iterator[Advice]:
@@ -53,7 +53,7 @@ def _global(evidence: Evidence) -> Iterator[Advice]:
     yield Advice(KIND, tuple(guilty), text, _reduced(guilty, evidence))
 
 
-def _reduced(sites: list[SiteReport], evidence: Evidence) -> Change:
+def _reduced(sites: list[SiteReport], evidence: Evidence) -> WhatIf:
     """A reduction in each work-group first: an update of each address by a group, of what one of its lanes has."""
     atomics = evidence.atomics
     share = evidence.groups / (atomics.contention or 1)
@@ -62,7 +62,7 @@ def _reduced(sites: list[SiteReport], evidence: Evidence) -> Change:
     requests = sum(site.requests or 0 for site in sites)
     # The lanes of a group meet in local memory, and its words are added to global memory once.
     there = {name: float(requests) for name in ("local_passes",)}
-    return Change(
+    return WhatIf(
         sites=tuple((site, _updated_once(site, share)) for site in sites),
         work={**spared, "atomic_contention": float(evidence.groups - (atomics.contention or 0)), **there},
         instructions={"shuffle": requests * _steps(evidence), "memory": requests},

@@ -24,7 +24,7 @@ import numpy as np
 from jax import lax
 
 from xeemu.cost import reduction, requests
-from xeemu.cost.requests import Layout
+from xeemu.cost.requests import RequestLayout
 from xeemu.cost.vectors import Vector
 from xeemu.devices import banks, lanes, lines
 from xeemu.devices.device import Device
@@ -118,7 +118,7 @@ class Meter:
     device: Device
     geometry: Geometry
     chosen: np.ndarray
-    layout: Layout
+    layout: RequestLayout
     aligned: bool
 
     @classmethod

@@ -21,7 +21,7 @@ from xeemu.cost.costs import FIGURES
 from xeemu.cost.counter import Execution
 from xeemu.cost.instructions import START
 from xeemu.cost.ledger import TALLY, Ledger, State
-from xeemu.cost.observed import Observed
+from xeemu.cost.observed import MeasuredAccess
 from xeemu.cost.sampling import Sample
 from xeemu.emission.emitted_chunks import EmittedChunk
 from xeemu.emission.observer import AccessEvent, Observer
@@ -140,12 +140,12 @@ class Counting(Observer):
         taken, noted = self.ledger.census, self.ledger.noted
         return frozenset(key for key in taken.untallied if taken.place(key).memory in noted)
 
-    def _observed(self, key: Key, event: AccessEvent) -> Observed:
+    def _observed(self, key: Key, event: AccessEvent) -> MeasuredAccess:
         taken = self.ledger.census
         meter = taken.meter(key, event.lanes.chosen)
-        return Observed(event, meter, self.chunk)
+        return MeasuredAccess(event, meter, self.chunk)
 
-    def _measure(self, key: Key, observed: Observed) -> None:
+    def _measure(self, key: Key, observed: MeasuredAccess) -> None:
         place = self.ledger.places.index(observed.meter.operation.access_site)
         own = self.ledger.census.followers.get(key, np.int64(1))
         if observed.by_form:
@@ -164,9 +164,9 @@ class Counting(Observer):
         for place, figures in self._batch.measured():
             self._add("figures", place, figures)
 
-    def _tally(self, observed: Observed) -> None:
+    def _tally(self, observed: MeasuredAccess) -> None:
         number = self.ledger.noted.index(observed.memory)
-        elements, taken = observed.elements(), observed.taken()
+        elements, taken = observed.elements(), observed.active_lanes()
         if self.drawn is not None:
             elements, taken = (a if len(a) == 1 else a[self.drawn.groups] for a in (elements, taken))
             taken = taken & self.drawn.present[:, None]
@@ -176,10 +176,10 @@ class Counting(Observer):
         tally = self._counted["tallies"][number]
         self._put("tallies", number, tally.at[elements].add(taken.astype(TALLY), mode="drop"))
 
-    def _show(self, number: int, observed: Observed) -> None:
+    def _show(self, number: int, observed: MeasuredAccess) -> None:
         """Keeps what the first group of the launch accesses, where it does."""
         chosen = observed.where.chosen
-        elements, taken = (jnp.broadcast_to(a[0], chosen.shape) for a in (observed.elements(), observed.taken()))
+        elements, taken = (jnp.broadcast_to(a[0], chosen.shape) for a in (observed.elements(), observed.active_lanes()))
         first = (jnp.asarray(self.chunk.first) == 0) & taken.any()
         for kind, new in (("elements", elements.astype(np.int32)), ("taken", taken)):
             old = self._counted[kind][number]

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from xeemu.cost import conflicts, contention, loads_in_flight, small_elements, transfers, utilisation
 from xeemu.cost.advice import Advice, Evidence
 from xeemu.cost.report import LEVER_GAIN, Hint
-from xeemu.cost.trials import Change
+from xeemu.cost.trials import WhatIf
 
-Gain = Callable[[Change], float | None]
+Gain = Callable[[WhatIf], float | None]
 """How many times less time a launch takes with a change; None if it is not known."""
 
 

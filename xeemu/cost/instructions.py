@@ -315,7 +315,7 @@ class _Count:
         while loop is not None and loop.kind not in ("iteration", "test"):
             loop = loop.parent
         if loop is not None and loop not in self._unrolled:
-            self._unrolled[loop] = unrolling.may_be(loop, self.device) and not unrolling.meets(loop)
+            self._unrolled[loop] = unrolling.may_be(loop, self.device) and not unrolling.synchronises(loop)
         return loop is not None and self._unrolled[loop]
 
     def _carried_out(self, node: Node, needed: Mapping[Value, int]) -> list[Op]:

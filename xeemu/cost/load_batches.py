@@ -112,7 +112,7 @@ class _Stretch:
       node: the body.
       before: barriers, loops and branches so far.
       barriers: those of them that are barriers.
-      met: the operations so far, each with the barriers before it.
+      operations: the operations so far, each with the barriers before it.
       around: the stretch that the body stands in; None of the kernel's own.
       at: barriers of that stretch before it.
       needs: of loads in a loop, the carries that their addresses are computed from.
@@ -122,7 +122,7 @@ class _Stretch:
     node: Node
     before: int = 0
     barriers: int = 0
-    met: list[tuple[MemoryOperation, int]] = dataclasses.field(default_factory=list)
+    operations: list[tuple[MemoryOperation, int]] = dataclasses.field(default_factory=list)
     around: "_Stretch | None" = None
     at: int = 0
     needs: dict[MemoryOperation, frozenset[int]] = dataclasses.field(default_factory=dict)
@@ -163,7 +163,7 @@ class _Batching:
 
     def awaited(self) -> dict[MemoryOperation, Awaited]:
         """Of the operations that were met, those after which a barrier comes."""
-        found = {o: _awaited(stretch, before) for stretch in self._stretches for o, before in stretch.met}
+        found = {o: _awaited(stretch, before) for stretch in self._stretches for o, before in stretch.operations}
         return {operation: each for operation, each in found.items() if each is not None}
 
     def _body(self, node: Node, stretch: _Stretch, inputs: Mapping[Value, _Depth]) -> list[_Depth]:
@@ -217,7 +217,7 @@ class _Batching:
             ]
             at = _latest([at, *stored], stretch)
         self.batches[operation] = LoadBatch(stretch.node, stretch.before, at.loads, memory.space == "local")
-        stretch.met.append((operation, stretch.barriers))
+        stretch.operations.append((operation, stretch.barriers))
         stretch.needs[operation] = at.carries
         if operation.fetches:
             found = at if memory in self.in_registers else at._replace(loads=at.loads + 1, through_loads=at.carries)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from xeemu.cost.advice import Advice, Evidence
 from xeemu.cost.latency import Waiting
-from xeemu.cost.trials import Change
+from xeemu.cost.trials import WhatIf
 from xeemu.cost.unrolling import UNROLLED
 from xeemu.devices.device import Device
 
@@ -48,7 +48,7 @@ def _of_line(waits: Sequence[Waiting], device: Device) -> Advice:
         f"{loads:.3g} loads under way. Load what {UNROLLED} iterations need before the first of it is used, {where}, "
         "or as several elements of a work-item at once."
     )
-    return Advice(KIND, sites, text, Change(overlapped=sites), minor=True)
+    return Advice(KIND, sites, text, WhatIf(overlapped=sites), minor=True)
 
 
 def _in_flight(wait: Waiting) -> float | None:

@@ -31,7 +31,7 @@ _FAR = np.int64(2**62)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Observed:
+class MeasuredAccess:
     """One access as it is emitted, with what measures it."""
 
     event: AccessEvent
@@ -62,14 +62,14 @@ class Observed:
         return self.chunk.count * self.where.count
 
     @property
-    def same(self) -> Hashable:
+    def figures_key(self) -> Hashable:
         """What accesses have in common whose figures are the same: how they are measured, and the same address."""
         values = self.event.indices if self.where.mask is None else (self,)
         by_whom = self.where.chosen.tobytes(), *map(id, (self.event.running, self.event.present))
-        return self.alike, self.memory, by_whom, *map(id, values)
+        return self.batch_key, self.memory, by_whom, *map(id, values)
 
     @property
-    def alike(self) -> Hashable:
+    def batch_key(self) -> Hashable:
         """What accesses have in common that can be measured together."""
         index = self.address.index
         return self.meter.rule, index.shape[1:], self._index_dtype
@@ -170,7 +170,7 @@ class Observed:
                 offset = offset + self.chunk.group_ids(d).astype(np.int64) * np.int64(step)
         return offset
 
-    def _relocated(self) -> "Observed":
+    def _relocated(self) -> "MeasuredAccess":
         """The same access with its address computed anew, from what is small: for a branch that is rarely taken."""
         form = self.address.known.form
         if form is None or not self._is_linear:
@@ -186,7 +186,7 @@ class Observed:
 
     def all_by_lanes(self) -> jax.Array:
         """int64 `[F]` of an execution by all groups."""
-        return self.meter.total(self.placed(), self.taken(), self.chunk.count)
+        return self.meter.total(self.placed(), self.active_lanes(), self.chunk.count)
 
     def placed(self) -> jax.Array:
         """`[G or 1, n or 1]` elements, those of private memory interleaved."""
@@ -195,7 +195,7 @@ class Observed:
 
     def by_lanes(self, groups: jax.Array) -> jax.Array:
         """int64 `[g, F]` of an execution by each of the groups with these numbers in the chunk."""
-        index, active = (array if len(array) == 1 else array[groups] for array in (self.placed(), self.taken()))
+        index, active = (array if len(array) == 1 else array[groups] for array in (self.placed(), self.active_lanes()))
         figures = self.meter.figures(index, active, False)
         return jnp.broadcast_to(figures, (len(groups), figures.shape[1]))
 
@@ -203,7 +203,7 @@ class Observed:
         """`[G or 1, n or 1]` elements of the memory."""
         return self.address.index
 
-    def taken(self) -> jax.Array:
+    def active_lanes(self) -> jax.Array:
         """`[G or 1, n or 1]` true where a lane accesses its element."""
         return self.event.active_lanes(self.chunk.geometry.items)
 

@@ -11,7 +11,7 @@ from xeemu.cost import figures, pictures, text
 from xeemu.cost.sites import GlobalTotals, LocalTotals, SiteReport, ratio
 from xeemu.language.places import file_name
 from xeemu.pages import listing, notebook, rendering
-from xeemu.pages.listing import Cell, Line
+from xeemu.pages.listing import ListingFigure, ListingLine
 from xeemu.plurals import counted, fitting
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def fragment(report: "Report") -> str:
 class _TableRow:
     """A row of a table: its cells, and its class."""
 
-    cells: tuple[Cell, ...]
+    cells: tuple[ListingFigure, ...]
     kind: str = ""
 
 
@@ -112,11 +112,11 @@ def _waits(report: "Report") -> list[_TableRow]:
     for wait in report.waits:
         what, line = (wait.cause, None) if wait.site is None else (f"{wait.site.op} {wait.site.memory}", wait.site.line)
         numbers = (_cell(wait.times), _cell(wait.cycles_each), _cell(wait.share, "efficiency"))
-        found.append(_TableRow((Cell(what), Cell("") if line is None else _cell(line), *numbers)))
+        found.append(_TableRow((ListingFigure(what), ListingFigure("") if line is None else _cell(line), *numbers)))
     return found
 
 
-def _listings(report: "Report") -> list[tuple[str, list[Line]]]:
+def _listings(report: "Report") -> list[tuple[str, list[ListingLine]]]:
     """For each file of the report its lines with what they cost."""
     files = dict.fromkeys([report.file, *(site.file for site in report.sites)])
     numbered: dict[tuple[str, int], list[tuple[str, str]]] = defaultdict(list)
@@ -144,7 +144,7 @@ def _read(file: str, sites: Sequence[SiteReport]) -> dict[int, str]:
     return {n: lines[n - 1] for n in range(first, last + 1)}
 
 
-def _columns(report: "Report", sites: Sequence[SiteReport]) -> list[dict[int, Cell]]:
+def _columns(report: "Report", sites: Sequence[SiteReport]) -> list[dict[int, ListingFigure]]:
     """What the lines cost, a column for each of `_COLUMNS`, with the share of the launch's as heat."""
     by_line: dict[int, list[SiteReport]] = defaultdict(list)
     for site in sites:
@@ -169,21 +169,22 @@ def _costs(sites: Iterable[SiteReport]) -> tuple[float | None, ...]:
 
 def _rows(sites: Sequence[SiteReport], totals: Any, names: Sequence[str]) -> list[_TableRow]:
     found = [
-        _TableRow((Cell(f"{site.op} {site.memory}"), _cell(site.line), *_cells(site, names)), "") for site in sites
+        _TableRow((ListingFigure(f"{site.op} {site.memory}"), _cell(site.line), *_cells(site, names)), "")
+        for site in sites
     ]
     if len(sites) > 1:
-        found.append(_TableRow((Cell("all"), Cell(), *_cells(totals, names)), "total"))
+        found.append(_TableRow((ListingFigure("all"), ListingFigure(), *_cells(totals, names)), "total"))
     return found
 
 
-def _cells(counts: Any, names: Sequence[str]) -> list[Cell]:
+def _cells(counts: Any, names: Sequence[str]) -> list[ListingFigure]:
     degree = ratio(counts.passes, counts.requests) if "degree" in names else None
     return [_cell(degree if name == "degree" else getattr(counts, name), name) for name in names]
 
 
-def _cell(value: float | None, name: str = "") -> Cell:
+def _cell(value: float | None, name: str = "") -> ListingFigure:
     shown = figures.percent(value) if name == "efficiency" else figures.number(value)
-    return Cell(shown, number=-1.0 if value is None else value)
+    return ListingFigure(shown, number=-1.0 if value is None else value)
 
 
 def _instructions(report: "Report") -> list[_TableRow]:
@@ -193,7 +194,7 @@ def _instructions(report: "Report") -> list[_TableRow]:
         "registers of a work-item, bytes": report.registers,
         "of them spilled": report.spill_bytes,
     }
-    return [_TableRow((Cell(name), _cell(count))) for name, count in counts.items()]
+    return [_TableRow((ListingFigure(name), _cell(count))) for name, count in counts.items()]
 
 
 def _constraints(report: "Report") -> list[_TableRow]:
@@ -201,4 +202,6 @@ def _constraints(report: "Report") -> list[_TableRow]:
         return []
     limiter = report.occupancy.limiter
     each = report.occupancy.constraints.items()
-    return [_TableRow((Cell(name), _cell(groups)), "binds" if name == limiter else "") for name, groups in each]
+    return [
+        _TableRow((ListingFigure(name), _cell(groups)), "binds" if name == limiter else "") for name, groups in each
+    ]

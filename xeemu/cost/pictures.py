@@ -58,7 +58,7 @@ def chain(report: "Report") -> list[Level]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Grid:
+class BankGrid:
     """What each bank serves.
 
     Attributes:
@@ -78,7 +78,7 @@ class Grid:
     scale: tuple[str, ...] = tuple(text for _, text in bankmap.STEPS)
 
 
-def grids(sites: Sequence[SiteReport]) -> list[Grid]:
+def grids(sites: Sequence[SiteReport]) -> list[BankGrid]:
     """The bank map of the site with the most excess passes; none if no site has any."""
     mapped = [site for site in sites if site.bank_map is not None and site.excess]
     if not mapped:
@@ -90,7 +90,7 @@ def grids(sites: Sequence[SiteReport]) -> list[Grid]:
     rows = tuple((label, tuple((n, bankmap.step(n)) for n in row), max(row)) for label, row in shown)
     title = f"What each bank serves, request by request: {worst.op} of {worst.memory}, line {worst.line}"
     hidden = len(drawn.rows) - len(rows) + drawn.left_out
-    return [Grid(title, drawn.banks, rows, hidden, f"request, {drawn.part}" if drawn.part else "request")]
+    return [BankGrid(title, drawn.banks, rows, hidden, f"request, {drawn.part}" if drawn.part else "request")]
 
 
 @dataclasses.dataclass(frozen=True)

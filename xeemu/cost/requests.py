@@ -20,7 +20,7 @@ WIDEST_BYTES = 16
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Layout:
+class RequestLayout:
     """Instructions of sub-groups.
 
     Attributes:
@@ -64,7 +64,7 @@ def active_sub_groups(lanes: Any, geometry: Geometry) -> Any:
     return total
 
 
-def layout(shape: tuple[int, ...], chosen: np.ndarray, geometry: Geometry, width: int) -> Layout:
+def layout(shape: tuple[int, ...], chosen: np.ndarray, geometry: Geometry, width: int) -> RequestLayout:
     """The instructions of an access of `width` private elements at once.
 
     Args:
@@ -74,7 +74,7 @@ def layout(shape: tuple[int, ...], chosen: np.ndarray, geometry: Geometry, width
       width: elements of a lane that lie side by side.
     """
     if not shape:
-        return Layout(np.zeros((1, 1, 1), np.int64), sub_groups(geometry))
+        return RequestLayout(np.zeros((1, 1, 1), np.int64), sub_groups(geometry))
     lanes, items = geometry.sub_group_size, geometry.items
     slot = np.full(math.prod(shape), -1)
     slot[chosen] = np.arange(len(chosen))
@@ -82,11 +82,11 @@ def layout(shape: tuple[int, ...], chosen: np.ndarray, geometry: Geometry, width
     padded = np.full((sub_groups(geometry) * lanes, *vectors.shape[1:]), -1)
     padded[:items] = vectors
     rows = padded.reshape(-1, lanes, *vectors.shape[1:]).swapaxes(1, 2).reshape(-1, lanes, width)
-    return Layout(rows[(rows >= 0).any((-2, -1))], 1)
+    return RequestLayout(rows[(rows >= 0).any((-2, -1))], 1)
 
 
-def shared_layout(shape: tuple[int, ...], chosen: np.ndarray, geometry: Geometry, width: int) -> Layout:
+def shared_layout(shape: tuple[int, ...], chosen: np.ndarray, geometry: Geometry, width: int) -> RequestLayout:
     """The layout of loads that all work-items make, of the same elements: of `width` at once, a lane for each."""
     whole = layout(shape, chosen, geometry, width).slot
     rows = whole[np.arange(len(whole)), (whole[..., 0] >= 0).argmax(1)]
-    return Layout(rows[..., None], 1)
+    return RequestLayout(rows[..., None], 1)

@@ -6,7 +6,7 @@ import numpy as np
 
 from xeemu.cost.advice import Advice, Evidence, costliest
 from xeemu.cost.sites import SiteReport, fewer
-from xeemu.cost.trials import Change
+from xeemu.cost.trials import WhatIf
 
 # Bytes of an element that is not small, such as the lanes of a request have; a share of the lines that is worth a word.
 _WORD_BYTES = 4
@@ -44,7 +44,7 @@ def _vectors(sites: list[SiteReport], evidence: Evidence) -> Advice:
         f"{_element_bytes(site)} B, and each work-item takes one. Let it take {times} that lie side by side, "
         f"{evidence.dialect.vectors.format(memory=site.memory, count=times)}."
     )
-    return Advice("small elements", tuple(sites), text, Change(sites=_in_vectors(sites, times)), minor=True)
+    return Advice("small elements", tuple(sites), text, WhatIf(sites=_in_vectors(sites, times)), minor=True)
 
 
 def _in_vectors(sites: list[SiteReport], times: int) -> tuple[tuple[SiteReport, SiteReport], ...]:

@@ -39,7 +39,7 @@ class Sum(NamedTuple):
         return bits & -bits
 
 
-class Component(NamedTuple):
+class IndexPart(NamedTuple):
     """A component of an index.
 
     Attributes:
@@ -74,7 +74,7 @@ class Sums:
         """What is added up to the value of a number."""
         return self._known.get(number, Sum(frozenset({(number, 1)}), 0))
 
-    def component(self, number: int, shape: tuple[int, ...], private: tuple[int, ...]) -> Component | None:
+    def component(self, number: int, shape: tuple[int, ...], private: tuple[int, ...]) -> IndexPart | None:
         """A component of the index of an access, as what its constant is added to.
 
         Args:
@@ -99,7 +99,7 @@ class Sums:
         terms = frozenset(total.items())
         base = self._noted(self._numbers.of(("terms", terms)), terms)
         self._bases[base] = Sum(terms, 0)
-        return Component(base, constant, step)
+        return IndexPart(base, constant, step)
 
     def constant(self, value: Constant) -> int:
         """The number of a constant."""

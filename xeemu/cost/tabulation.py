@@ -19,7 +19,7 @@ from xeemu.cost.registers import Registers
 from xeemu.cost.report import Hint, Report
 from xeemu.cost.sites import GlobalTotals, LocalTotals, SiteReport
 from xeemu.cost.timing import UNTIMED, Timing
-from xeemu.cost.trials import Launch
+from xeemu.cost.trials import CountedLaunch
 from xeemu.devices import bankmap
 from xeemu.devices.bankmap import BankMap
 from xeemu.devices.device import Device
@@ -96,11 +96,11 @@ def tabulate(
     )
 
 
-def _launch(prepared: Prepared, ledger: Ledger, counts: Counts, used: Registers) -> Launch:
+def _launch(prepared: Prepared, ledger: Ledger, counts: Counts, used: Registers) -> CountedLaunch:
     """What a launch does, as it was counted."""
     taken = ledger.census
     sites = {place: _site(place, counts, ledger, prepared.program.kernel) for place in taken.places}
-    return Launch(
+    return CountedLaunch(
         sites=sites,
         executed=execution.of_launch(sites, counts, taken),
         taken=taken,
@@ -110,13 +110,13 @@ def _launch(prepared: Prepared, ledger: Ledger, counts: Counts, used: Registers)
     )
 
 
-def _hints(launch: Launch, sites: tuple[SiteReport, ...], used: Registers, kernel: Kernel) -> tuple[Hint, ...]:
+def _hints(launch: CountedLaunch, sites: tuple[SiteReport, ...], used: Registers, kernel: Kernel) -> tuple[Hint, ...]:
     """The hints for a launch whose sites are told in this order."""
     evidence, interface = _evidence(launch, sites, used, kernel), kernel.interface
     return hints.give(evidence, launch.gain, interface.combined if interface else ())
 
 
-def _evidence(launch: Launch, sites: tuple[SiteReport, ...], used: Registers, kernel: Kernel) -> Evidence:
+def _evidence(launch: CountedLaunch, sites: tuple[SiteReport, ...], used: Registers, kernel: Kernel) -> Evidence:
     """What advice follows from, of a launch whose sites are told in this order."""
     taken, time = launch.taken, launch.timing or UNTIMED
     return Evidence(
@@ -159,7 +159,7 @@ _Between = tuple[float, float | None] | None
 
 
 def _bounded(
-    launch: Launch, counts: Counts, places: Sequence[AccessSite]
+    launch: CountedLaunch, counts: Counts, places: Sequence[AccessSite]
 ) -> tuple[tuple[SiteReport, ...], _Between, tuple[str, ...]]:
     """The sites of a launch, the bounds of its time and what is missing of these.
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from xeemu.cost import amounts, small_elements
 from xeemu.cost.advice import Advice, Evidence, costliest
 from xeemu.cost.sites import SiteReport, fewer
-from xeemu.cost.trials import Change
+from xeemu.cost.trials import WhatIf
 from xeemu.cost.unrolling import UNROLLED
 from xeemu.cost.work import Wait
 from xeemu.ir import ops
@@ -129,8 +129,8 @@ def _side_by_side(site: SiteReport, evidence: Evidence) -> SiteReport:
     return dataclasses.replace(site, lines=lines, sectors=sectors, bytes_moved=sectors * sector, l1_passes=l1_passes)
 
 
-def _change(sites: Sequence[SiteReport], evidence: Evidence) -> Change:
-    return Change(sites=tuple((site, _side_by_side(site, evidence)) for site in sites), packed=True)
+def _change(sites: Sequence[SiteReport], evidence: Evidence) -> WhatIf:
+    return WhatIf(sites=tuple((site, _side_by_side(site, evidence)) for site in sites), packed=True)
 
 
 def _scattered(sites: Sequence[SiteReport], evidence: Evidence) -> Advice:
@@ -183,7 +183,7 @@ def _in_memory(sites: Sequence[SiteReport], evidence: Evidence) -> Advice:
         text += f" Its {size} bytes are more than the {free} of registers that a work-item leaves free: keep fewer."
         return Advice("private array", ordered, text, None)
     return Advice(
-        "private array", ordered, text, Change(sites=tuple((s, fewer(s, math.inf)) for s in ordered)), minor=True
+        "private array", ordered, text, WhatIf(sites=tuple((s, fewer(s, math.inf)) for s in ordered)), minor=True
     )
 
 
@@ -231,14 +231,14 @@ def _repeated(memory: str, used: float, moved: float) -> str:
     return f"moves the bytes of {memory} {moved:.3g} times and uses a part of them each time"
 
 
-def _kept(sites: Sequence[SiteReport], once: float, times: float, evidence: Evidence) -> Change:
+def _kept(sites: Sequence[SiteReport], once: float, times: float, evidence: Evidence) -> WhatIf:
     """The loads as loads of local memory, with what fills it."""
     requests = sum(site.requests or 0 for site in sites)
     filled = math.ceil(once / (4 * evidence.request_lanes))
     parts = math.ceil(once / evidence.groups / _KEPT_BYTES)
     barriers = 2 * parts * evidence.groups
     kept = tuple((site, _filling(site, filled * (site.requests or 0) / requests, times)) for site in sites)
-    return Change(
+    return WhatIf(
         sites=kept,
         work={"local_passes": float(requests + filled), "barriers": float(barriers)},
         waits=(Wait(requests=requests, rounds=requests / UNROLLED, is_local=True),),
@@ -280,7 +280,7 @@ def _table_copy(load: SiteReport, store: SiteReport, evidence: Evidence) -> Advi
     again = (load.requests or 0) / (store.requests or 1)
     spared = ((load, fewer(load, most * again)), (store, fewer(store, most)))
     loops = tuple((site, float(evidence.group_size)) for site in (load, store))
-    return Advice("table copy", (load, store), text, Change(sites=spared, loops=loops))
+    return Advice("table copy", (load, store), text, WhatIf(sites=spared, loops=loops))
 
 
 def _is_one_word(site: SiteReport) -> bool:

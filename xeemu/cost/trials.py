@@ -26,7 +26,7 @@ from xeemu.knowledge.budget import Budget
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class Change:
+class WhatIf:
     """What a launch would do otherwise.
 
     Attributes:
@@ -59,7 +59,7 @@ class Change:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Launch:
+class CountedLaunch:
     """What a launch does, counted, with the model by which it is timed.
 
     Attributes:
@@ -81,9 +81,9 @@ class Launch:
     @functools.cached_property
     def timing(self) -> Timing | None:
         """Its time; None if it has no work-groups."""
-        return None if self.work is None else timing.predict(self.work, self.taken.device, self._groups(Change()))
+        return None if self.work is None else timing.predict(self.work, self.taken.device, self._groups(WhatIf()))
 
-    def gain(self, change: Change) -> float | None:
+    def gain(self, change: WhatIf) -> float | None:
         """How many times less time the launch takes with a change; None if one of the two times is not known."""
         now = self.timing
         if now is None or now.cycles is None:
@@ -98,7 +98,7 @@ class Launch:
         with Budget().portion():
             return traffic.group_bytes(self.sites, self.taken)
 
-    def _groups(self, change: Change) -> float | None:
+    def _groups(self, change: WhatIf) -> float | None:
         """Work-groups that an Xe core holds at a time."""
         groups: float | None = self.resident.groups if self.resident else None
         if groups:
@@ -127,16 +127,16 @@ class Launch:
     @functools.cached_property
     def work(self) -> Work | None:
         """What it does; None if it has no work-groups."""
-        return self._counted(self.sites, Change())
+        return self._counted(self.sites, WhatIf())
 
-    def _work(self, change: Change) -> Work | None:
+    def _work(self, change: WhatIf) -> Work | None:
         if change.spread > 1 and not change.merges:
             return self._shared(change)
         changed = {id(before): after for before, after in change.sites}
         sites = {place: changed.get(id(site), site) for place, site in self.sites.items()}
         return self._counted(sites, dataclasses.replace(change, instructions=self._instructions(change)))
 
-    def _counted(self, sites: Mapping[AccessSite, SiteReport], change: Change) -> Work | None:
+    def _counted(self, sites: Mapping[AccessSite, SiteReport], change: WhatIf) -> Work | None:
         changed = {id(before) for before, _ in change.sites}
         packed = [place for place, site in self.sites.items() if change.packed and id(site) in changed]
         with Budget().portion():
@@ -150,7 +150,7 @@ class Launch:
             work = workload.of_launch(sites, executed, self.taken, self.resident, frozenset(packed), spill)
         return None if work is None else _filled(_spread(_added(work, change), change), change)
 
-    def _shared(self, change: Change) -> Work | None:
+    def _shared(self, change: WhatIf) -> Work | None:
         """The work shared by more work-groups, with what each of them does as a whole."""
         times = {place: self.divisions.of_place(place, change.spread) for place in self.sites}
         sites = {place: fewer(site, 1 / times[place]) for place, site in self.sites.items()}
@@ -194,7 +194,7 @@ class Launch:
     def _done(self, name: str) -> float | None:
         return self.executed.chain if name == CHAIN else (self.executed.instructions or {}).get(name)
 
-    def _instructions(self, change: Change) -> Mapping[str, float]:
+    def _instructions(self, change: WhatIf) -> Mapping[str, float]:
         """Those of a change, without what iterations of its loops execute that are spared."""
         times = {id(site): times for site, times in change.loops}
         total = dict(change.instructions)
@@ -210,7 +210,7 @@ class Launch:
                 total[name] = total.get(name, 0.0) + more
         return total
 
-    def _masked(self, change: Change) -> Mapping[AccessSite, float]:
+    def _masked(self, change: WhatIf) -> Mapping[AccessSite, float]:
         """Accesses without a lane that takes part: of a site that changes as many as it has requests, but in a loop of
         fewer iterations those of its sub-groups that make no request."""
         after, times = {id(old): new for old, new in change.sites}, {id(site): n for site, n in change.loops}
@@ -222,12 +222,12 @@ class Launch:
             found[place] = max(0.0, issued - new)
         return found
 
-    def _chain(self, change: Change) -> float | None:
+    def _chain(self, change: WhatIf) -> float | None:
         arithmetic = sum(n for name, n in change.instructions.items() if name not in ("memory", "barrier", CHAIN))
         chain = self.executed.chain
         return None if chain is None else max(0.0, chain + change.instructions.get(CHAIN, arithmetic))
 
-    def _classes(self, change: Change) -> Mapping[str, float] | None:
+    def _classes(self, change: WhatIf) -> Mapping[str, float] | None:
         known = self.executed.instructions
         if known is None:
             return None
@@ -238,7 +238,7 @@ class Launch:
         return {name: max(0.0, known.get(name, 0) + more.get(name, 0)) for name in dict.fromkeys([*known, *more])}
 
 
-def _added(work: Work, change: Change) -> Work:
+def _added(work: Work, change: WhatIf) -> Work:
     """The work with some counts changed; one that is not known stays so."""
     known = {name: getattr(work, name) for name in change.work}
     changed: dict[str, Any] = {n: None if known[n] is None else max(0.0, known[n] + change.work[n]) for n in known}
@@ -252,7 +252,7 @@ def _more(wait: Wait, times: float, before: int, then: int) -> Wait:
     return dataclasses.replace(wait, requests=wait.requests * times, rounds=max(least, wait.rounds * times))
 
 
-def _of_change(wait: Wait, work: Work, change: Change) -> Wait:
+def _of_change(wait: Wait, work: Work, change: WhatIf) -> Wait:
     if any(wait.site is site for site in change.overlapped):
         return dataclasses.replace(wait, rounds=min(wait.rounds, wait.requests / UNROLLED))
     times = {id(site): times for site, times in change.loops}
@@ -264,7 +264,7 @@ def _of_change(wait: Wait, work: Work, change: Change) -> Wait:
     return wait
 
 
-def _filled(work: Work, change: Change) -> Work:
+def _filled(work: Work, change: WhatIf) -> Work:
     """The same work by fewer sub-groups; what sites take is told by these."""
     times = change.filled
     if times == 1:
@@ -281,14 +281,14 @@ def _filled(work: Work, change: Change) -> Work:
     )
 
 
-def _of_full(wait: Wait, change: Change) -> Wait:
+def _of_full(wait: Wait, change: WhatIf) -> Wait:
     """A wait of full sub-groups; that of a site has as many times fewer rounds already as it has requests."""
     asked = next((before.requests for before, after in change.sites if after is wait.site), None)
     again = (asked or 1) / (wait.site.requests or 1) if asked and wait.site else 1.0
     return dataclasses.replace(wait, rounds=wait.rounds * again / change.filled)
 
 
-def _spread(work: Work, change: Change) -> Work:
+def _spread(work: Work, change: WhatIf) -> Work:
     """The same work done by more or fewer work-groups, each of which has as many barriers."""
     if change.spread == 1:
         return work

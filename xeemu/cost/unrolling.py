@@ -67,7 +67,7 @@ def is_parted(node: Node) -> bool:
     return node.kind == "iteration" and bool(node.regions) and isinstance(loop_of(node), control.While)
 
 
-def meets(loop: Node) -> bool:
+def synchronises(loop: Node) -> bool:
     """True if work-items meet in a loop."""
     steps = (step for inner in loop.nodes() for step in inner.steps)
     return any(isinstance(step, SyncPoint) and step.op.name in ops.LANGUAGE for step in steps)

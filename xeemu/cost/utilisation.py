@@ -7,7 +7,7 @@ import numpy as np
 
 from xeemu.cost.advice import Advice, Evidence, Idle
 from xeemu.cost.sites import SiteReport, fewer
-from xeemu.cost.trials import Change
+from xeemu.cost.trials import WhatIf
 from xeemu.plurals import counted
 
 # Patterns worth a hint: half of the device's places for work-groups without one; half of the lanes without work.
@@ -40,7 +40,7 @@ def _small(evidence: Evidence) -> Iterator[Advice]:
         f"share {'the iterations' if evidence.has_loops else 'what one line repeats'} of a work-item, none of which "
         "needs others."
     )
-    yield Advice("small launch", (), text, Change(spread=spread), minor=True)
+    yield Advice("small launch", (), text, WhatIf(spread=spread), minor=True)
 
 
 def _small_groups(evidence: Evidence) -> Iterator[Advice]:
@@ -56,7 +56,7 @@ def _small_groups(evidence: Evidence) -> Iterator[Advice]:
         f"Make them larger, {larger} work-items{longer} or let each work-item do more: fewer are started then."
     )
     sites = tuple((site, _in_full_requests(site, evidence)) for site in evidence.sites) if filled > 1 else ()
-    change = Change(sites=sites, spread=evidence.group_size / larger, merges=True, filled=filled)
+    change = WhatIf(sites=sites, spread=evidence.group_size / larger, merges=True, filled=filled)
     yield Advice("small work-groups", (), text, change, minor=True)
 
 
@@ -107,7 +107,7 @@ def _low_occupancy(evidence: Evidence) -> Iterator[Advice]:
         f"others run while one waits. {_sentence(occupancy.next_step)}"
     )
     raised = occupancy.next_fraction or occupancy.fraction
-    yield Advice("low occupancy", (), text, Change(resident=raised / occupancy.fraction), minor=True)
+    yield Advice("low occupancy", (), text, WhatIf(resident=raised / occupancy.fraction), minor=True)
 
 
 def _idle_lanes(evidence: Evidence) -> Iterator[Advice]:
@@ -126,7 +126,7 @@ def _idle_lanes(evidence: Evidence) -> Iterator[Advice]:
         "and the others are done."
     )
     spared = tuple((site, fewer(site, 1 / max(_active(site, evidence), 1e-9))) for site in sites)
-    change = Change(sites=spared, instructions=_spared(idle, evidence))
+    change = WhatIf(sites=spared, instructions=_spared(idle, evidence))
     yield Advice("lanes without work", tuple(sites), text, change, minor=True)
 
 
@@ -165,7 +165,7 @@ def _spill(evidence: Evidence) -> Iterator[Advice]:
         f"{evidence.spill_bytes} bytes of a work-item do not fit its registers and are kept in memory. Keep fewer "
         "values at a time, compute some of them again, or take sub-groups of fewer lanes, which have more registers."
     )
-    yield Advice("spill", (), text, Change(spills=False))
+    yield Advice("spill", (), text, WhatIf(spills=False))
 
 
 def _times(number: float) -> str:

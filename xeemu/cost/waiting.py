@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from xeemu.cost import amounts, requests, unrolling
 from xeemu.cost.caches import Misses
-from xeemu.cost.census import Census, Share
+from xeemu.cost.census import Census, OperationShare
 from xeemu.cost.load_batches import Awaited, LoadBatch, waits
 from xeemu.cost.sites import SiteReport
 from xeemu.cost.work import Wait
@@ -99,7 +99,7 @@ def of_launch(
     return tuple(_wait(each, sites[place]) for place, each in rounds.items())
 
 
-def _load(operation: MemoryOperation, asked: float, site: SiteReport, share: Share, taken: Census) -> _Load:
+def _load(operation: MemoryOperation, asked: float, site: SiteReport, share: OperationShare, taken: Census) -> _Load:
     """A load that makes so many requests, and has a share of its site's figures."""
     times, is_local = _executed(operation.node, taken), site.space == "local"
     passes = (site.passes or 0) * share.passes if is_local else (site.l1_passes or 0) * share.l1_passes

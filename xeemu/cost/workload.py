@@ -80,7 +80,7 @@ def _moving(work: Work, traffic: Traffic | None, device: Device) -> Work:
         l2_bytes=caches.past_l1(traffic, device),
         dram_bytes=caches.past_l2(traffic, device),
         reused=caches.reused(traffic),
-        l2_held_bytes=caches.held(traffic, device),
+        l2_held_bytes=caches.resident_bytes(traffic, device),
         **_by_line(traffic, device),  # type: ignore[arg-type]
     )
 

@@ -26,10 +26,10 @@ def results(emitter: Emitter, applied: Applied, plan: CountedLoopPlan) -> list[I
     """
     count = len(applied.op.captures)
     first_element = count + plan.loop.scan.carries
-    seen, carries = applied.operands[:count], applied.operands[count:first_element]
+    captures, carries = applied.operands[:count], applied.operands[count:first_element]
     elements = [as_value(o) for o in applied.operands[first_element:]]
     known = [plan.loop.facts.values[v] for v in plan.loop.body.inputs]
-    loop = EmittedLoop(emitter, plan, seen, packing.slots(carries, known, applied.layouts), applied.active)
+    loop = EmittedLoop(emitter, plan, captures, packing.slots(carries, known, applied.layouts), applied.active)
     after = packing.slots(carries, applied.known, applied.layouts)
     match plan.by:
         case OneByOne(unrolled):
@@ -47,11 +47,11 @@ def _one_by_one(
 ) -> tuple[list[Any], list[Item]]:
     """What a loop as one of JAX's carries in the end, and its other results."""
     scan, chunk, observer = loop.counted.scan, loop.chunk, loop.emitter.context.observer
-    taken = scan.body.inputs[scan.carries :]
+    inputs = scan.body.inputs[scan.carries :]
 
     def step(state: tuple[list[Any], Any], rows: list[jax.Array]) -> tuple[tuple[list[Any], Any], list[jax.Array]]:
         packed, observer.state = state
-        outputs = loop.outputs(packed, elements=named(loop.counted.facts, taken, rows))
+        outputs = loop.outputs(packed, elements=named(loop.counted.facts, inputs, rows))
         stacked = [as_value(o).array(chunk) for o in outputs[scan.carries :]]
         return (loop.packed(outputs, None), observer.state), stacked
 

@@ -212,6 +212,6 @@ class _Emission:
                 context.observer.on_operation(self.facts, number, self.active, context.chunk)
             results = self.interpreter.results(applied, plan)
             if (self.facts, number) in context.observer.followed:
-                told = ResultEvent(self.facts, number, op, applied.operands, results, self.active)
-                context.observer.on_result(told, context.chunk)
+                observed = ResultEvent(self.facts, number, op, applied.operands, results, self.active)
+                context.observer.on_result(observed, context.chunk)
         self.environment.update(zip(op.results, results, strict=True))

@@ -103,8 +103,8 @@ def uniform(
     def of_group(there: jax.Array | None, x: jax.Array, *mask: jax.Array) -> list[jax.Array]:
         x = x.reshape(-1)
         if kind == "pick":
-            taken = mask[0].reshape(-1)
-            return [x[jnp.argmax(taken if there is None else taken & there)]]
+            inputs = mask[0].reshape(-1)
+            return [x[jnp.argmax(inputs if there is None else inputs & there)]]
         if kind == "some":
             return [x.any(where=there)]
         return [x.max() if there is None else x.max(where=there, initial=jnp.iinfo(x.dtype).min)]

@@ -42,8 +42,8 @@ def accessed(applied: Applied, plan: LoadPlan | UpdatePlan, context: Context) ->
     """
     what: primitives.AccessAttributes = applied.op.attributes["access"]
     buffer, values = as_memory(applied.operands[0]), [as_value(o) for o in applied.operands[1:]]
-    seen = buffer if what.view is None else buffer.viewed(what.view)
-    touching = _Access(applied, plan.reference, context, seen, values[: what.rank], values[what.rank :])
+    viewed = buffer if what.view is None else buffer.viewed(what.view)
+    touching = _Access(applied, plan.reference, context, viewed, values[: what.rank], values[what.rank :])
     results = touching.loaded(plan) if isinstance(plan, LoadPlan) else touching.updated(plan)
     if what.view is None:
         return results

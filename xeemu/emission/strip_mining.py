@@ -33,15 +33,15 @@ def _block(loop: EmittedLoop, version: BlockedLoop, iterations: int, packed: lis
     strips, loads = block.strips, loop.placed(packed, block.loads)
     around = {n: at.window.around(at.buffer.data, strips[n]) for n, at in loads.items()}
     placed = loop.placed(packed, block.updates)
-    made: dict[int, list[UpdateOperands]] = {n: [] for n in placed}
+    updates: dict[int, list[UpdateOperands]] = {n: [] for n in placed}
     for number in range(iterations):
         loaded = {n: at.window.of_iteration(number, around[n], strips[n]) for n, at in loads.items()}
         outputs = loop.outputs(packed, block.iteration, loaded)
-        for n, each in made.items():
+        for n, each in updates.items():
             each.extend(as_memory(outputs[loop.counted.carry(n)]).pending)
         packed = loop.packed(outputs, block.iteration)
     for n, place in placed.items():
         k = loop.counted.carry(n)
-        stores = batched_updates.side_by_side(made[n], place.window)
+        stores = batched_updates.side_by_side(updates[n], place.window)
         packed[k] = batched_updates.after(packed[k], place.window, "store", stores)
     return packed

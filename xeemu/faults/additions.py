@@ -145,7 +145,7 @@ def added(
     shape = user.place.shape
     amount = jnp.broadcast_to(_amount(values) + jnp.where(_amount(contents) < jnp.inf, 0, jnp.inf), shape)
     group = user.group if layout.groups > 1 else jnp.zeros_like(user.group)
-    target = jnp.where(user.taken, user.place, state.sums[slot].last.size).reshape(-1)
+    target = jnp.where(user.active, user.place, state.sums[slot].last.size).reshape(-1)
     last = layout.last(group, user.epoch, jnp.asarray(user.last), user.barriers)
     first = layout.first(group, user.epoch, jnp.asarray(user.first), user.barriers)
     old = state.sums[slot]

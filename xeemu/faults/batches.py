@@ -36,7 +36,7 @@ class RecordedAccess(NamedTuple):
     Attributes:
       spot: its number among those of the memory.
       place: `[G, n]` position in the stamps.
-      taken: `[G, n]` true where a lane accesses its element.
+      active: `[G, n]` true where a lane accesses its element.
       first, last: `[n]` the work-items that do so.
       barriers, epoch, sub_epoch: `[G]` of the group, and of the memory.
       value: `[G, n]` bits that a lane stores; anything for what is no store.
@@ -44,7 +44,7 @@ class RecordedAccess(NamedTuple):
 
     spot: Any
     place: jax.Array
-    taken: jax.Array
+    active: jax.Array
     first: Any
     last: Any
     barriers: jax.Array
@@ -210,7 +210,7 @@ class Batch:
         barriers, epoch, sub_epoch = (jnp.broadcast_to(x[:, None], shape) for x in each)
         group = jnp.broadcast_to(self.groups[:, None], shape)
         first, last = (jnp.broadcast_to(jnp.asarray(x), shape) for x in (record.first, record.last))
-        return User(place, record.taken, place - rows, group, first, last, barriers, epoch, sub_epoch)
+        return User(place, record.active, place - rows, group, first, last, barriers, epoch, sub_epoch)
 
     def _read(self, user: User, kept: KeptFindings, other: Any) -> list[jax.Array]:
         """`[G, n]` stamps of the earlier users of each lane's element at a spot."""
@@ -224,13 +224,13 @@ class Batch:
     def _stamped(self, user: User, spot: Any, stamps: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
         """The stamps after an access."""
         size = stamps[0].size // len(self.table.spots)
-        target = jnp.where(user.taken, spot * size + user.place, stamps[0].size).reshape(-1)
+        target = jnp.where(user.active, spot * size + user.place, stamps[0].size).reshape(-1)
         new = races.stamped(self.layout, user, len(stamps))
         return tuple(a.at[target].max(b, mode="drop") for a, b in zip(stamps, new, strict=True))
 
     def _stored(self, record: RecordedAccess, stores: Any, contents: jax.Array) -> jax.Array:
         """The bits that stores have left after an access."""
-        target = jnp.where(record.taken & stores, record.place, contents.size).reshape(-1)
+        target = jnp.where(record.active & stores, record.place, contents.size).reshape(-1)
         return contents.at[target].set(record.value.reshape(-1), mode="drop", wrap_negative_indices=False)
 
     def _found(

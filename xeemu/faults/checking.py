@@ -75,11 +75,11 @@ def check(
     nd_range = own_range(kernel, nd_range)
     modelled = checked_device(kernel, nd_range, device)
     limit = checked_iterations(max_iterations, optional=False)
-    return _check(kernel, nd_range, _Asked(modelled, limit), _of_names(unset))
+    return _check(kernel, nd_range, _CheckOptions(modelled, limit), _of_names(unset))
 
 
 @dataclasses.dataclass(frozen=True)
-class _Asked:
+class _CheckOptions:
     """What a check was asked for: `device` and `max_iterations` of `check`."""
 
     device: Device
@@ -87,19 +87,19 @@ class _Asked:
 
 
 def _check(
-    kernel: Kernel, nd_range: NDRange, asked: _Asked, unset: Mapping[str, np.ndarray]
+    kernel: Kernel, nd_range: NDRange, asked: _CheckOptions, unset: Mapping[str, np.ndarray]
 ) -> Launched[tuple[Any, Findings]]:
     """A check as a function; equal ones of memories that are written are the same."""
     return _checking(kernel, nd_range, asked, unset) if unset else _check_written(kernel, nd_range, asked)
 
 
 @functools.lru_cache(maxsize=MOST_WATCHED)
-def _check_written(kernel: Kernel, nd_range: NDRange, asked: _Asked) -> Launched[tuple[Any, Findings]]:
+def _check_written(kernel: Kernel, nd_range: NDRange, asked: _CheckOptions) -> Launched[tuple[Any, Findings]]:
     return _checking(kernel, nd_range, asked, {})
 
 
 def _checking(
-    kernel: Kernel, nd_range: NDRange, asked: _Asked, unset: Mapping[str, np.ndarray]
+    kernel: Kernel, nd_range: NDRange, asked: _CheckOptions, unset: Mapping[str, np.ndarray]
 ) -> Launched[tuple[Any, Findings]]:
     chosen = None if asked.max_iterations == MAX_ITERATIONS else asked.max_iterations
     told = functools.partial(staged, "check", kernel, nd_range, asked.device, max_iterations=chosen)
@@ -109,21 +109,21 @@ def _checking(
 
 
 def _own(
-    kernel: Kernel, nd_range: NDRange, asked: _Asked, unset: Mapping[str, np.ndarray]
+    kernel: Kernel, nd_range: NDRange, asked: _CheckOptions, unset: Mapping[str, np.ndarray]
 ) -> Callable[..., tuple[Any, Findings]]:
     """A check of a kernel that takes its arguments as they are."""
     calls = ready.watched("xe.check", kernel, nd_range, asked.device)
     at_sizes: dict[int, Ready[Prepared]] = {}
 
     def call(*arguments: Any, **static: Any) -> tuple[Any, Findings]:
-        given = _Given.of(calls.call(arguments, static), asked, unset)
+        given = _CheckCall.of(calls.call(arguments, static), asked, unset)
         results, found = given.checked.of(given.arguments, given.masks)
 
         def at_size(size: int) -> tuple[Any, Findings]:
             requiring = dataclasses.replace(kernel, sub_group_size=size)
             if size not in at_sizes:
                 at_sizes[size] = ready.watched("xe.check", requiring, nd_range, asked.device)
-            there = _Given.of(at_sizes[size].call(arguments, static), asked, unset)
+            there = _CheckCall.of(at_sizes[size].call(arguments, static), asked, unset)
             return there.checked.beside(given.checked, there.arguments, there.masks)
 
         program = given.checked.prepared.program
@@ -137,7 +137,7 @@ def _own(
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Given:
+class _CheckCall:
     """A call of a check.
 
     Attributes:
@@ -151,7 +151,7 @@ class _Given:
     masks: Mapping[Allocation, np.ndarray]
 
     @classmethod
-    def of(cls, call: Call[Prepared], asked: _Asked, unset: Mapping[str, np.ndarray]) -> "_Given":
+    def of(cls, call: Call[Prepared], asked: _CheckOptions, unset: Mapping[str, np.ndarray]) -> "_CheckCall":
         prepared, arguments, shapes = call
         program, masks = prepared.program, dict[Allocation, np.ndarray]()
         if unset or shapes:
@@ -162,7 +162,9 @@ class _Given:
         return cls(checked, arguments, masks)
 
 
-def _bound(kernel: Kernel, nd_range: NDRange, asked: _Asked, unset: Mapping[str, np.ndarray]) -> Callable[..., Any]:
+def _bound(
+    kernel: Kernel, nd_range: NDRange, asked: _CheckOptions, unset: Mapping[str, np.ndarray]
+) -> Callable[..., Any]:
     """A check of a kernel of another language, of whose results that are given as shapes nothing has been written."""
 
     def call(*arguments: Any, **static: Any) -> Any:

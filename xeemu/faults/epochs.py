@@ -57,7 +57,7 @@ def is_of_group(step: SyncPoint) -> bool:
     return step.level == GROUP
 
 
-def is_met_whole(step: SyncPoint) -> bool:
+def requires_all(step: SyncPoint) -> bool:
     """True if all work-items of its group are to come to it: a barrier, or an algorithm of the work-group.
 
     Of an algorithm of a sub-group the active lanes take part.
@@ -65,7 +65,7 @@ def is_met_whole(step: SyncPoint) -> bool:
     return is_of_group(step) or (synchronises(step) and is_barrier(step))
 
 
-def met_together(step: SyncPoint, geometry: Geometry) -> int:
+def participants(step: SyncPoint, geometry: Geometry) -> int:
     """Work-items that come to a synchronisation point together: those of a full group of its level."""
     return geometry.items if is_of_group(step) else geometry.sub_group_size
 

@@ -96,14 +96,14 @@ def _of_remedy(memory: Allocation, remedy: Remedy, case: int, dialect: Dialect) 
     accesses = [hop for hop in weak if isinstance(hop.step, AccessStep)]
     if accesses:
         parts.append(_weak_orders(accesses, dialect))
-    if rules.scopes and (words := _narrow_scopes(remedy.way, case, dialect)):
+    if rules.scopes and (words := _narrow_scopes(remedy.path, case, dialect)):
         parts.append(words)
     if rules.sequences:
-        parts.append(_ended_sequence(remedy.way, dialect))
+        parts.append(_ended_sequence(remedy.path, dialect))
     if rules.before:
-        parts.append(_barrier(memory, remedy.way, remedies.RELEASE, dialect))
+        parts.append(_barrier(memory, remedy.path, remedies.RELEASE, dialect))
     if rules.after:
-        parts.append(_barrier(memory, remedy.way, remedies.ACQUIRE, dialect))
+        parts.append(_barrier(memory, remedy.path, remedies.ACQUIRE, dialect))
     return " ".join(words for words, _ in parts), " ".join(advice for _, advice in parts)
 
 

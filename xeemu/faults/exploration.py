@@ -42,7 +42,7 @@ from xeemu.stepping.steps import AccessStep
 
 _MOST_LANES = 1 << 21
 _MOST_EFFORT = 1 << 24
-"""Of the run in lockstep, see `interleaving.Launch.run`; work-items that go on together take a microsecond each."""
+"""Of the run in lockstep, see `SteppedLaunch.run`; work-items that go on together take a microsecond each."""
 _EFFORT_OF_OTHERS = 1 << 18
 """Of all other orders together; each may take half of what is left."""
 _SURELY = 1.25

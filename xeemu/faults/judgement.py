@@ -23,7 +23,7 @@ from xeemu.faults.proofs import Spot
 from xeemu.faults.race_findings import RaceFindings
 from xeemu.faults.run import Run, work_item
 from xeemu.faults.uses import Element, ExampleAccess
-from xeemu.faults.watch_list import Beyond, Misaligned, Parted, Unwritten, WatchList
+from xeemu.faults.watch_list import Misaligned, OutOfBounds, Parted, Unwritten, WatchList
 from xeemu.ir import ops
 from xeemu.language import separation, source
 from xeemu.language.interface import Extent
@@ -156,7 +156,7 @@ class _Judge:
         for spot, (count, vector) in zip(self._run.watch.bounds, self._run.state["beyond"], strict=True):
             if count:
                 group, item, *index = vector.tolist()
-                memory, lane = spot.access_site.memory, Beyond(group, item)
+                memory, lane = spot.access_site.memory, OutOfBounds(group, item)
                 element = Element(memory.space, memory.name, tuple(index))
                 use = ExampleAccess(
                     self._run.what(spot), spot.access_site.site, self._run.item(*lane), self._run.calls(spot)

@@ -30,7 +30,7 @@ class Observed:
 
     def __init__(self, prepared: Prepared, watch: WatchList, check_ended: Callable[[State], None]):
         self._prepared, self._watch, self._check_ended = prepared, watch, check_ended
-        self._kept: tuple[_Seen, _Part | None] | None = None
+        self._kept: tuple[_Seen, _ScreenedPart | None] | None = None
         self._merged: tuple[State, State] | None = None
 
     def run(self, given: Sequence[Any], present: Sequence[np.ndarray]) -> tuple[list[np.ndarray], State]:
@@ -51,7 +51,7 @@ class Observed:
             self._merged = merged = state, settled.merged(self._watch, [*seen, (rest.watch, state)])
         return outputs, merged[1]
 
-    def _first(self, given: Sequence[Any]) -> "tuple[_Seen, _Part | None]":
+    def _first(self, given: Sequence[Any]) -> "tuple[_Seen, _ScreenedPart | None]":
         """What is seen of what no data decide, and what is left to be watched in each run."""
         parts = settled.parted(self._watch.proofs)
         parts = settled.without_races(parts, [m for m in _only_stored(parts[0]) if not self._agree(m)])
@@ -66,11 +66,11 @@ class Observed:
         kept = WatchList(parts[0], self._watch.max_iterations)
         return [(kept, settled.merged(kept, seen))], self._part(parts[1])
 
-    def _part(self, proofs: Proofs, outputs: bool = True) -> "_Part":
-        return _Part(self._prepared, WatchList(proofs, self._watch.max_iterations), outputs)
+    def _part(self, proofs: Proofs, outputs: bool = True) -> "_ScreenedPart":
+        return _ScreenedPart(self._prepared, WatchList(proofs, self._watch.max_iterations), outputs)
 
     def _ended(
-        self, part: "_Part", given: Sequence[Any], present: Sequence[np.ndarray]
+        self, part: "_ScreenedPart", given: Sequence[Any], present: Sequence[np.ndarray]
     ) -> tuple[list[np.ndarray], State]:
         outputs, state = part.run(given, present)
         self._check_ended(state)
@@ -96,7 +96,7 @@ def _only_stored(proofs: Proofs) -> list[Allocation]:
     return [memory for memory, each in kinds.items() if each == {"store"}]
 
 
-class _Part:
+class _ScreenedPart:
     """A prepared launch that is screened as long as nothing may be wrong, and watched then.
 
     That is so of short launches, too: what screens takes the compiler less than what watches, and most are right. Where

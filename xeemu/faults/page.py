@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from xeemu.faults import timeline
 from xeemu.language.places import file_name, short_place
 from xeemu.pages import listing, notebook, rendering
-from xeemu.pages.listing import Line
+from xeemu.pages.listing import ListingLine
 
 if TYPE_CHECKING:
     from xeemu.faults.findings import Finding, Findings
@@ -63,13 +63,13 @@ def _who(finding: "Finding") -> list[dict[str, str]]:
     ]
 
 
-def _listings(finding: "Finding") -> list[tuple[str, list[Line]]]:
+def _listings(finding: "Finding") -> list[tuple[str, list[ListingLine]]]:
     """The lines of each file around those of the finding."""
     files = dict.fromkeys(site.file for site in finding.lines)
     return [(file_name(file), _around([s for s in finding.lines if s.file == file])) for file in files]
 
 
-def _around(sites: Sequence["Site"]) -> list[Line]:
+def _around(sites: Sequence["Site"]) -> list[ListingLine]:
     numbers = [site.line for site in sites]
     texts = {site.line: site.source for site in sites}
     try:

@@ -132,7 +132,7 @@ def of_tree(
             bounds=frozenset(o.key for o in operations if not _is_within_bounds(o, tree)),
             unwritten=initialisation.doubtful_reads(tree, operations, unset),
             barriers=frozenset(
-                m.key for m in sync_points if epochs.is_met_whole(m) and not _is_uniform(m, tree.geometry)
+                m.key for m in sync_points if epochs.requires_all(m) and not _is_uniform(m, tree.geometry)
             ),
             endless=any(_is_endless(node) for node in tree.root.nodes()),
             followings=() if ranges is None else followings(tree, ranges),
@@ -163,13 +163,13 @@ def _is_endless(node: Node) -> bool:
 def _races(
     tree: AccessTree, operations: Sequence[MemoryOperation], written: frozenset[Allocation]
 ) -> Mapping[tuple[Spot, Spot], int]:
-    left = _Left()
+    left = _Undecided()
     _within_groups(left, tree, written)
     _between_groups(left, tree, operations, written)
     return left.pairs
 
 
-class _Left:
+class _Undecided:
     """The pairs of spots that are left to be watched, and within which set of work-items each needs no order.
 
     An unrolled program has many pairs of operations, of few spots.
@@ -181,7 +181,7 @@ class _Left:
         self._of_spots: dict[Spot, int] = {}
         self._of_operations: dict[MemoryOperation, int] = {}
 
-    def look_at(self, pair: Pair, is_proved: Callable[[], bool]) -> None:
+    def watch(self, pair: Pair, is_proved: Callable[[], bool]) -> None:
         """Leaves the spots of a pair to be watched, unless they are already, or need not be."""
         key = (self._number(pair[0]), self._number(pair[1]))
         known = self._names.get(key)
@@ -203,7 +203,7 @@ class _Left:
         return self._of_operations[operation]
 
 
-def _within_groups(left: _Left, tree: AccessTree, written: frozenset[Allocation]) -> None:
+def _within_groups(left: _Undecided, tree: AccessTree, written: frozenset[Allocation]) -> None:
     """Looks at the accesses of a work-group that no barrier orders."""
     colliding: dict[Allocation, list[Pair]] = {}
     for pair in epochs.meeting_pairs(tree):
@@ -214,11 +214,11 @@ def _within_groups(left: _Left, tree: AccessTree, written: frozenset[Allocation]
         clocks = group_conflicts.Clocks(*(epochs.epochs(tree, memory, subs) for subs in (False, True)))
         if not group_conflicts.all_keep_apart(tuple(dict.fromkeys(o for pair in pairs for o in pair)), tree, clocks):
             for pair in pairs:
-                left.look_at(pair, functools.partial(group_conflicts.keeps_apart, pair, tree, clocks))
+                left.watch(pair, functools.partial(group_conflicts.keeps_apart, pair, tree, clocks))
 
 
 def _between_groups(
-    left: _Left, tree: AccessTree, operations: Sequence[MemoryOperation], written: frozenset[Allocation]
+    left: _Undecided, tree: AccessTree, operations: Sequence[MemoryOperation], written: frozenset[Allocation]
 ) -> None:
     """Looks at the accesses of different work-groups."""
     shared: dict[Allocation, list[MemoryOperation]] = {}
@@ -228,7 +228,7 @@ def _between_groups(
     for uses in shared.values():
         if not conflicts.all_keep_to_groups(uses, tree):
             for pair in itertools.combinations_with_replacement(uses, 2):
-                left.look_at(pair, functools.partial(conflicts.keeps_to_groups, pair, tree))
+                left.watch(pair, functools.partial(conflicts.keeps_to_groups, pair, tree))
 
 
 # --- Bounds and barriers ---
@@ -255,7 +255,7 @@ def _is_uniform(sync_point: SyncPoint, geometry: Geometry) -> bool:
     mask = sync_point.mask
     if mask is None or not mask.known:
         return mask is None
-    together = epochs.met_together(sync_point, geometry)
+    together = epochs.participants(sync_point, geometry)
 
     def examine(inside: Progressions) -> bool:
         (values,) = _at_points(inside, [mask])

@@ -52,7 +52,7 @@ class User:
 
     Attributes:
       place: position in the stamps.
-      taken: true if it accesses its element.
+      active: true if it accesses its element.
       element: linear index into the memory.
       group: linear id.
       first, last: the work-items that access it together, linear local ids.
@@ -61,7 +61,7 @@ class User:
     """
 
     place: jax.Array
-    taken: jax.Array
+    active: jax.Array
     element: jax.Array
     group: jax.Array
     first: jax.Array
@@ -86,7 +86,7 @@ class User:
         shape = (chunk.count, event.lanes.count)
         return cls(
             place=jnp.broadcast_to(places, shape).astype(np.int64),
-            taken=jnp.broadcast_to(event.active_lanes(items), shape),
+            active=jnp.broadcast_to(event.active_lanes(items), shape),
             element=jnp.broadcast_to(event.address.index, shape).astype(np.int64),
             group=jnp.broadcast_to(faulty_lanes.linear_ids(chunk)[:, None], shape),
             first=jnp.broadcast_to(jnp.asarray(first), shape),
@@ -110,7 +110,7 @@ def ends(event: AccessEvent, items: int) -> tuple[np.ndarray, np.ndarray]:
     return np.zeros(1, np.int64), np.full(1, items - 1)
 
 
-class _Seen(NamedTuple):
+class _Users(NamedTuple):
     """The last and the first user of each lane's element."""
 
     last: Stamp
@@ -122,7 +122,7 @@ class _Seen(NamedTuple):
         return same & (part(low, size) == part(high, size))
 
 
-class _Met(NamedTuple):
+class _Conflicting(NamedTuple):
     """The earlier users of lanes' elements, and which lanes must not meet them: `[...]` as the lanes.
 
     Attributes:
@@ -132,8 +132,8 @@ class _Met(NamedTuple):
       far, across, within: true if one is of another group, of another sub-group, another work-item of the same.
     """
 
-    seen: _Seen
-    inner: _Seen
+    seen: _Users
+    inner: _Users
     group: jax.Array
     far: jax.Array
     across: jax.Array
@@ -196,21 +196,21 @@ def conflicting(user: User, read: Sequence[jax.Array], layout: StampFormat, lane
     return Conflict(home, earlier.item, user.group, later, user.element, user.barriers, way, before)
 
 
-def _met(user: User, read: Sequence[jax.Array], layout: StampFormat, lanes: int) -> _Met:
-    seen = _Seen(layout.read_last(read[0]), layout.read_first(read[1]))
-    inner = _Seen(layout.read_last(read[2]), layout.read_first(read[3])) if len(read) > 2 else seen
+def _met(user: User, read: Sequence[jax.Array], layout: StampFormat, lanes: int) -> _Conflicting:
+    seen = _Users(layout.read_last(read[0]), layout.read_first(read[1]))
+    inner = _Users(layout.read_last(read[2]), layout.read_first(read[3])) if len(read) > 2 else seen
     group = user.group if layout.groups > 1 else jnp.zeros_like(user.group)
-    used = seen.last.used & user.taken
+    used = seen.last.used & user.active
     far = used & ((seen.last.group != group) | (seen.first.group != group))
     met = used & ~far & (seen.last.epoch == user.epoch)
     across = met & ~seen.only(user.first, user.last, lanes)
     current = user.sub_epoch if len(read) > 2 else user.epoch
     near = used & ~far & ~across & (inner.last.group == group) & (inner.last.epoch == current)
     within = near & inner.last.used & ~inner.only(user.first, user.last, 1)
-    return _Met(seen, inner, group, far, across, within)
+    return _Conflicting(seen, inner, group, far, across, within)
 
 
-def _earlier(met: _Met, user: User, lanes: int) -> Stamp:
+def _earlier(met: _Conflicting, user: User, lanes: int) -> Stamp:
     """For each lane an earlier user that it conflicts with."""
     seen, inner, far, across = met.seen, met.inner, met.far, met.across
     alone = user.first == user.last

@@ -80,11 +80,11 @@ class Remedy:
 
     Attributes:
       rules: the least that was found missing.
-      way: from the earlier access to the later one under these rules.
+      path: from the earlier access to the later one under these rules.
     """
 
     rules: Rules
-    way: Way
+    path: Way
 
 
 def remedy(
@@ -253,7 +253,7 @@ class _Spread:
 
 def weak(remedy: Remedy, memory: Allocation) -> Iterator[Hop]:
     """The operations on the way that are too weak: those at which the rules had to be stretched."""
-    for hop in remedy.way:
+    for hop in remedy.path:
         if isinstance(hop.step, AccessStep) and hop.step.access.ordering is not None:
             order = hop.step.access.ordering.order
             late = hop.kind == RELEASE and remedy.rules.release and order not in RELEASING

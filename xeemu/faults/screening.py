@@ -226,7 +226,7 @@ class Screening(Observer):
             return
         sync_point = self.watch.proofs.sync_points[passage.facts, passage.number]
         reached = convergence.reached(passage.mask, chunk)
-        parted = convergence.parted(reached, epochs.met_together(sync_point, chunk.geometry)).any(1)
+        parted = convergence.parted(reached, epochs.participants(sync_point, chunk.geometry)).any(1)
         self._doubt(parted if passage.running is None else parted & passage.running)
 
     def on_limit(self, facts: Facts, number: int, exceeded: jax.Array, chunk: EmittedChunk) -> None:

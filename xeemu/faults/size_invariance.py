@@ -34,7 +34,7 @@ _ITEMS: Along = frozenset([None])
 
 
 @dataclasses.dataclass(frozen=True)
-class _Same:
+class _Equal:
     """A value, or the contents of a memory, that is the same at both sizes, and differs along some axes."""
 
     along: Along
@@ -66,7 +66,7 @@ class _Updated:
     until: Along
 
 
-_Relation = _Same | _Permuted | _Updated | None
+_Relation = _Equal | _Permuted | _Updated | None
 """How a value at one size is related to that at the other; None if it may be another one."""
 
 
@@ -107,8 +107,8 @@ class _Comparison:
 
     def holds(self) -> bool:
         facts, others = self.one.tree.root.facts, self.other.tree.root.facts
-        outputs = self._body(facts, others, [_Same(_NOTHING)] * len(facts.body.inputs))
-        return all(isinstance(each, _Same | _Updated) for each in outputs)
+        outputs = self._body(facts, others, [_Equal(_NOTHING)] * len(facts.body.inputs))
+        return all(isinstance(each, _Equal | _Updated) for each in outputs)
 
     def _body(self, facts: Facts, others: Facts, given: Sequence[_Relation]) -> list[_Relation]:
         """How the outputs of two bodies are related, by the relations of what they take."""
@@ -145,7 +145,7 @@ class _Comparison:
         if isinstance(value, Constant) and isinstance(other, Constant):
             array = np.asarray(value.array)
             uniform = bool((array == array.reshape(-1)[:1]).all())
-            return _Same(_NOTHING if uniform else _ITEMS) if np.array_equal(array, np.asarray(other.array)) else None
+            return _Equal(_NOTHING if uniform else _ITEMS) if np.array_equal(array, np.asarray(other.array)) else None
         return self.found[value] if self.partners.get(value) is other else None
 
     def _plain(self, op: Op, operands: Sequence[_Relation], facts: Facts) -> list[_Relation]:
@@ -155,11 +155,11 @@ class _Comparison:
             _check(_are_same(operands[memories:]))
             return list(operands[:memories])
         if op.name == ops.ALLOCATE:
-            return [_Same(_ITEMS if facts.values[v].space == "private" else _NOTHING) for v in op.results]
+            return [_Equal(_ITEMS if facts.values[v].space == "private" else _NOTHING) for v in op.results]
         if _are_same(operands):
             moves = ops.of(op).kind is Kind.MOVEMENT and len(operands) == 1
             spread = _NOTHING if ops.of(op).is_elementwise or moves else _ITEMS
-            return [_Same(_along(operands) | (spread if v.shape else _NOTHING)) for v in op.results]
+            return [_Equal(_along(operands) | (spread if v.shape else _NOTHING)) for v in op.results]
         _check(op.name not in (ops.UNIFORM, ops.REGION) and not op.has_effects)
         return [_permuted(operands) if ops.of(op).is_elementwise else None] * len(op.results)
 
@@ -197,20 +197,20 @@ class _Comparison:
         given = [*index, *operands[1 + rank :]]
         if not ops.changes(op):
             return [self._loaded(op, memory, given)] * len(op.results)
-        results = [_Same(_along(given) | _ITEMS)] * (len(op.results) - 1)
+        results = [_Equal(_along(given) | _ITEMS)] * (len(op.results) - 1)
         return [*results, self._changed(op, memory, given, keys[0][0])]
 
     def _loaded(self, op: Op, memory: _Relation, given: Sequence[_Relation]) -> _Relation:
-        if not isinstance(memory, _Same):
+        if not isinstance(memory, _Equal):
             return None
         if _are_same(given):
-            return _Same(_along([memory, *given]))
+            return _Equal(_along([memory, *given]))
         return _permuted([memory, *given])
 
     def _changed(self, op: Op, memory: _Relation, given: Sequence[_Relation], facts: Facts) -> _Relation:
         """A memory after a store or an atomic operation."""
         operation = ops.operation(op)
-        if isinstance(memory, _Same) and _are_same(given):
+        if isinstance(memory, _Equal) and _are_same(given):
             return memory
         counts = op.name == ops.ATOMIC and operation in ops.COMBINING and not op.attributes["fetch"]
         _check(counts and not ops.rounds(op.operands[0].dtype, operation) and op.operands[0].dtype.kind in "iub")
@@ -219,7 +219,7 @@ class _Comparison:
             _check(memory.operation == operation)
             until = memory.until
         else:
-            _check(isinstance(memory, _Same))
+            _check(isinstance(memory, _Equal))
         if not _are_same(given):
             permuted = _permuted(given)
             if permuted is None or permuted.over & self.deciding:
@@ -241,7 +241,7 @@ class _Comparison:
             return None
         here, there = places
         if np.array_equal(here, there):
-            return _Same(self.loops | _ITEMS)
+            return _Equal(self.loops | _ITEMS)
         is_given = first.access_site.memory not in self.written and not ops.changes(op) and ops.mask(op) is None
         same = is_given and np.array_equal(np.sort(here, axis=1), np.sort(there, axis=1))
         return _Permuted(op, _ITEMS | (self.loop if one.own else _NOTHING)) if same else None
@@ -257,24 +257,24 @@ def _check(holds: bool) -> None:
 
 def _decided(relation: _Relation) -> Along:
     """Along what a predicate differs, which has to be the same at both sizes."""
-    if not isinstance(relation, _Same):
+    if not isinstance(relation, _Equal):
         raise _Different
     return relation.along
 
 
 def _are_same(relations: Sequence[_Relation]) -> bool:
-    return all(isinstance(each, _Same) for each in relations)
+    return all(isinstance(each, _Equal) for each in relations)
 
 
 def _along(relations: Sequence[_Relation]) -> Along:
     """Along what values differ that are computed from such ones."""
-    return _NOTHING.union(*(each.along for each in relations if isinstance(each, _Same)))
+    return _NOTHING.union(*(each.along for each in relations if isinstance(each, _Equal)))
 
 
 def _permuted(relations: Sequence[_Relation]) -> _Permuted | None:
     """What is computed from such values, if these are permuted in one way, and the others alike for all of them."""
     found = {each for each in relations if isinstance(each, _Permuted)}
-    if len(found) != 1 or not all(isinstance(each, _Same | _Permuted) for each in relations):
+    if len(found) != 1 or not all(isinstance(each, _Equal | _Permuted) for each in relations):
         return None
     (permuted,) = found
     return None if _along(relations) & permuted.over else permuted
@@ -283,9 +283,9 @@ def _permuted(relations: Sequence[_Relation]) -> _Permuted | None:
 def _joined(one: _Relation, other: _Relation) -> _Relation:
     """A value that is one of two."""
     match one, other:
-        case _Same(), _Same():
-            return _Same(one.along | other.along)
-        case (_Updated(operation, until), _Same()) | (_Same(), _Updated(operation, until)):
+        case _Equal(), _Equal():
+            return _Equal(one.along | other.along)
+        case (_Updated(operation, until), _Equal()) | (_Equal(), _Updated(operation, until)):
             return _Updated(operation, until)
         case _Updated(), _Updated() if one.operation == other.operation:
             return _Updated(one.operation, one.until | other.until)
@@ -294,7 +294,7 @@ def _joined(one: _Relation, other: _Relation) -> _Relation:
 
 def _within(relation: _Relation, loop: Along) -> _Relation:
     """What a loop hands on from iteration to iteration, in one of them."""
-    return _Same(relation.along | loop) if isinstance(relation, _Same) else relation
+    return _Equal(relation.along | loop) if isinstance(relation, _Equal) else relation
 
 
 def _after(relation: _Relation, decided: Along, loop: Along) -> _Relation:
@@ -306,10 +306,10 @@ def _after(relation: _Relation, decided: Along, loop: Along) -> _Relation:
       loop: the loop, or nothing.
     """
     match relation:
-        case _Same(along):
-            return _Same((along | decided) - loop)
+        case _Equal(along):
+            return _Equal((along | decided) - loop)
         case _Updated(operation, until):
-            return _Updated(operation, until - loop) if until - loop else _Same(_NOTHING)
+            return _Updated(operation, until - loop) if until - loop else _Equal(_NOTHING)
         case _Permuted(_, over):
             return None if over & (loop | decided) else relation
     return None

@@ -29,7 +29,7 @@ _MOST_COMPARED = 32
 _COUNTED = ("beyond", "unwritten", "misaligned", "parted")
 
 
-class Beyond(NamedTuple):
+class OutOfBounds(NamedTuple):
     """An example of an access out of bounds; the components of its index follow."""
 
     group: Any
@@ -228,7 +228,7 @@ class WatchList:
             return count, jnp.zeros(size, np.int64)
 
         return self._zeros_of_races() | {
-            "beyond": [found(len(Beyond._fields) + len(s.access_site.memory.shape)) for s in self.bounds],
+            "beyond": [found(len(OutOfBounds._fields) + len(s.access_site.memory.shape)) for s in self.bounds],
             "unwritten": [found(len(Unwritten._fields)) for _ in self.unwritten],
             "present": list(present),
             "misaligned": [found(len(Misaligned._fields)) for _ in self.blocks],

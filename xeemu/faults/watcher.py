@@ -212,7 +212,7 @@ class Watcher(Observer):
         return ("written", own) if own >= 0 else ("present", memory)
 
     def _check_parted(self, reached: jax.Array, running: jax.Array, sync_point: SyncPoint) -> None:
-        number, size = self.watch.barriers.index(sync_point.key), epochs.met_together(sync_point, self.chunk.geometry)
+        number, size = self.watch.barriers.index(sync_point.key), epochs.participants(sync_point, self.chunk.geometry)
         parted = running[:, None] & convergence.parted(reached, size)
         (count, example), (row, *lanes) = self._found["parted"][number], convergence.example(reached, parted, size)
         seen = Parted(linear_ids(self.chunk)[row], *lanes)
@@ -296,7 +296,7 @@ class Watcher(Observer):
         """Leaves the stamps of an access at its spot."""
         layout, number = self.watch.layouts[spot.access_site.memory], self.watch.spots.index(spot)
         old = self._stamps(spot)
-        target = jnp.where(user.taken, user.place, old[0].size).reshape(-1)
+        target = jnp.where(user.active, user.place, old[0].size).reshape(-1)
         new = races.stamped(layout, user, len(old))
         self._put_stamps(number, [a.at[target].max(b, mode="drop") for a, b in zip(old, new, strict=True)])
 

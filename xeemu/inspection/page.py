@@ -60,7 +60,7 @@ def _view(inspection: "Inspection") -> Mapping[str, Any]:
     }
 
 
-def _listings(steps: "tuple[Step, ...]") -> list[tuple[str, str, list[listing.Line]]]:
+def _listings(steps: "tuple[Step, ...]") -> list[tuple[str, str, list[listing.ListingLine]]]:
     """For each file its path, its name, and its lines from the first one of a step to the last."""
     found = []
     for file in dict.fromkeys(step.file for step in steps):

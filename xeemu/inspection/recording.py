@@ -231,7 +231,7 @@ def _given(launch: Alone, step: Any, members: np.ndarray) -> np.ndarray:
 def _of_register(launch: Alone, register: Register, members: np.ndarray) -> np.ma.MaskedArray:
     """What each work-item holds of a register; of a value of the work-group's shape its own element."""
     local, items = launch.geometry.local_range, launch.geometry.items
-    held = launch.held(register)[0]
+    held = launch.value_of(register)[0]
     if not register.lanewise and register.shape[: len(local)] == local:
         held = held.reshape(items, items, -1)[np.arange(items), np.arange(items)]
         held = held.reshape(items, *register.shape[len(local) :])

@@ -136,7 +136,7 @@ class _Periodic:
 
 def _is_periodically_apart(operations: Sequence[MemoryOperation], tree: AccessTree) -> bool:
     """Of accesses that move by the same distance from group to group, whether they never come upon each other."""
-    alike: dict[object, list[_Periodic]] = {}
+    by_shifts: dict[object, list[_Periodic]] = {}
     try:
         for operation, part in ((o, part) for o in operations for part in instances.progress(o, tree)):
             periodic = _periodic(operation, part, tree)
@@ -144,10 +144,10 @@ def _is_periodically_apart(operations: Sequence[MemoryOperation], tree: AccessTr
                 return False
             if len(periodic.element):
                 ranges = tuple((part.box[axis].start, part.box[axis].stop) for axis in tree.groups)
-                alike.setdefault((ranges, periodic.periods, periodic.shifts), []).append(periodic)
+                by_shifts.setdefault((ranges, periodic.periods, periodic.shifts), []).append(periodic)
     except TooLarge:
         return False
-    merged = [_merged(same) for same in alike.values()]
+    merged = [_merged(same) for same in by_shifts.values()]
     hulls = sorted(_hull(periodic) for periodic in merged)
     separate = all(a[1] < b[0] for a, b in itertools.pairwise(hulls))
     return separate and all(map(_is_apart, merged))
@@ -168,10 +168,10 @@ def _periodic(operation: MemoryOperation, part: Progress, tree: AccessTree) -> _
     return _Periodic(executed.element, executed.group, periods, tuple(shifts))
 
 
-def _merged(alike: Sequence[_Periodic]) -> _Periodic:
-    element = np.concatenate([periodic.element for periodic in alike])
-    group = np.concatenate([periodic.group for periodic in alike])
-    return _Periodic(element, group, alike[0].periods, alike[0].shifts)
+def _merged(by_shifts: Sequence[_Periodic]) -> _Periodic:
+    element = np.concatenate([periodic.element for periodic in by_shifts])
+    group = np.concatenate([periodic.group for periodic in by_shifts])
+    return _Periodic(element, group, by_shifts[0].periods, by_shifts[0].shifts)
 
 
 def _hull(periodic: _Periodic) -> tuple[int, int]:

@@ -192,13 +192,13 @@ class _Dataflow:
         return Known(True, (ids.start, ids.stop - 1), Form(False, steps, np.zeros((), np.int64)))
 
     def _cond(self, facts: Facts, number: int, op: Op, operands: list[Known]) -> list[Known]:
-        *seen, chosen = operands
+        *captures, chosen = operands
         facts.inner[number] = tuple(
             self.body(branch, control.region_operands(op, operands, k)) for k, branch in enumerate(op.regions)
         )
         outputs = list(map(self.outputs, facts.inner[number]))
         facts.previous_versions[number] = tuple(
-            tuple(k for k, known in enumerate(seen) if known is v) if v.space else None for v in outputs[0]
+            tuple(k for k, known in enumerate(captures) if known is v) if v.space else None for v in outputs[0]
         )
         joined = [functools.reduce(_joined, alternatives) for alternatives in zip(*outputs, strict=True)]
         return [
@@ -206,14 +206,14 @@ class _Dataflow:
         ]
 
     def _scan(self, facts: Facts, number: int, op: Op, scan: control.Scan, operands: list[Known]) -> list[Known]:
-        seen, given = operands[: len(op.captures)], operands[len(op.captures) :]
+        captures, given = operands[: len(op.captures)], operands[len(op.captures) :]
         carries, rows = given[: scan.carries], given[scan.carries :]
         elements = [
             _own_base(Known(x.varying, x.interval), v, self.dimensions)
             for x, v in zip(rows, scan.body.inputs[scan.carries :], strict=True)
         ]
         trips = (0, max(scan.length - 1, 0))
-        inner, carried = self._loop(scan.body, seen, carries, elements, trips)
+        inner, carried = self._loop(scan.body, captures, carries, elements, trips)
         facts.inner[number] = (inner,)
         stacked = self.outputs(inner)[scan.carries :]
         counted = self._counters(scan.body, carries, (scan.length, scan.length))
@@ -221,21 +221,23 @@ class _Dataflow:
 
     def _while(self, facts: Facts, number: int, op: Op, loop: control.While, operands: list[Known]) -> list[Known]:
         carries = operands[len(op.captures) :]
-        tested, seen = (control.region_captures(op, operands, k) for k in (0, 1))
+        tested, captures = (control.region_captures(op, operands, k) for k in (0, 1))
         trips = self._trips(loop, tested, carries)
-        inner, carried = self._loop(loop.body, seen, carries, [], trips)
+        inner, carried = self._loop(loop.body, captures, carries, [], trips)
         if trips:
             # The predicate, and what follows the loop, also see the counter after the last iteration.
             counted = self._counters(loop.body, carries, (trips[0], trips[1] + 1))
             carried = _counted(carried, counted)
         predicate = self.body(loop.predicate, [*tested, *carried])
         if self.outputs(predicate)[0].varying:
-            inner, carried = self._varying_loop(loop, seen, carried)
+            inner, carried = self._varying_loop(loop, captures, carried)
             predicate = self.body(loop.predicate, [*tested, *carried])
         facts.inner[number] = (predicate, inner)
         return carried
 
-    def _varying_loop(self, loop: control.While, seen: list[Known], carries: list[Known]) -> tuple[Facts, list[Known]]:
+    def _varying_loop(
+        self, loop: control.While, captures: list[Known], carries: list[Known]
+    ) -> tuple[Facts, list[Known]]:
         """A loop that some groups leave earlier: whatever it changes differs between groups."""
         inputs = loop.body.inputs
         changed = [v is not out for v, out in zip(inputs, loop.body.outputs, strict=True)]
@@ -243,12 +245,12 @@ class _Dataflow:
             Known(True, intervals.of_dtype(v.dtype)) if now and not c.space else c
             for c, now, v in zip(carries, changed, inputs, strict=True)
         ]
-        return self._loop(loop.body, seen, varying, [], None)
+        return self._loop(loop.body, captures, varying, [], None)
 
     def _loop(
         self,
         body: Region,
-        seen: list[Known],
+        captures: list[Known],
         carries: list[Known],
         elements: list[Known],
         trips: Interval | None,
@@ -259,7 +261,7 @@ class _Dataflow:
         # Each round settles a carry at least, or tells the next one of a change; each is told three times at most.
         facts: Facts | None = None
         for attempt in range(_PATIENCE + 3 * len(carries) + 2):
-            facts = self.body(body, [*seen, *entry, *elements], facts)
+            facts = self.body(body, [*captures, *entry, *elements], facts)
             after = self.outputs(facts)[: len(carries)]
             joined = _counted(list(map(_joined, entry, after)), counters)
             if all(_settled(a, b) for a, b in zip(entry, joined, strict=True)):

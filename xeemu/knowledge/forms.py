@@ -181,14 +181,14 @@ Given = Callable[[int], Any]
 """Gives the value of an operand, by its number, if that is known, else None."""
 
 
-def _of_product(given: Given) -> Sequence[Any] | None:
-    if (factor := given(1)) is not None:
+def _of_product(operands: Given) -> Sequence[Any] | None:
+    if (factor := operands(1)) is not None:
         return (factor, 0)
-    return None if (factor := given(0)) is None else (0, factor)
+    return None if (factor := operands(0)) is None else (0, factor)
 
 
-def _of_shift(given: Given) -> Sequence[Any] | None:
-    shift = given(1)
+def _of_shift(operands: Given) -> Sequence[Any] | None:
+    shift = operands(1)
     return None if shift is None or np.any((shift < 0) | (shift >= 63)) else (1 << shift, 0)
 
 

@@ -43,30 +43,32 @@ def points(box: Box) -> int:
     return math.prod(len(indices) for indices in box.values())
 
 
-def divided(boxes: Sequence[Box], examine: Callable[["Progressions"], Any], few: int = FEW_VALUES) -> list[Any]:
+def divided(
+    boxes: Sequence[Box], examine: Callable[["Progressions"], Any], points_limit: int = FEW_VALUES
+) -> list[Any]:
     """What `examine` gives for each part of some boxes, which it may split.
 
     Args:
       boxes: the boxes.
       examine: looks at one of them.
-      few: comparisons of no more values are left as they are where they come out differently.
+      points_limit: comparisons of no more values are left as they are where they come out differently.
 
     Raises:
       TooLarge: there would be too many parts, or it would take too much effort.
     """
     limited = contextlib.nullcontext() if budget.is_limited() else Budget(budget.UNITS_OF_DIVISION).portion()
     with limited:
-        return _divided(boxes, examine, few)
+        return _divided(boxes, examine, points_limit)
 
 
-def _divided(boxes: Sequence[Box], examine: Callable[["Progressions"], Any], few: int) -> list[Any]:
+def _divided(boxes: Sequence[Box], examine: Callable[["Progressions"], Any], points_limit: int) -> list[Any]:
     if any(indices.stop - indices.start > _LONGEST for box in boxes for indices in box.values()):
         raise TooLarge
     results, waiting = [], list(reversed(boxes))
     while waiting:
         box = waiting.pop()
         try:
-            results.append(examine(Progressions(box, few)))
+            results.append(examine(Progressions(box, points_limit)))
         except Split as split:
             waiting += reversed(split.boxes)
         if len(results) + len(waiting) > max(_MOST_BOXES, 2 * len(boxes)):
@@ -82,8 +84,8 @@ class Progressions:
       few: comparisons of no more values are no reason to split it.
     """
 
-    def __init__(self, box: Box, few: int = FEW_VALUES):
-        self.box, self.few = box, few
+    def __init__(self, box: Box, points_limit: int = FEW_VALUES):
+        self.box, self.few = box, points_limit
         self._known: dict[int, tuple[Expression, dict[LoopAxis, Growth]]] = {}
         self._first = BudgetedGrid({axis: np.array(indices[:1]) for axis, indices in box.items()})
 
@@ -176,12 +178,12 @@ class Progressions:
 
     def _regular(self, steps: Mapping[LoopAxis, Growth]) -> dict[LoopAxis, Growth]:
         """Without axes of one index, or along which nothing changes, and with periods no longer than the axis."""
-        kept = {}
+        regular = {}
         for axis, step in steps.items():
             extent = self._extent(axis)
             if extent > 1 and not (step.period == 1 and step.still):
-                kept[axis] = step if step.period < extent else Growth(extent, 0)
-        return kept
+                regular[axis] = step if step.period < extent else Growth(extent, 0)
+        return regular
 
     def _settled(self, e: Expression, steps: dict[LoopAxis, Growth]) -> dict[LoopAxis, Growth]:
         """Of a bool that repeats: nothing, if it comes out the same at all points."""
@@ -265,28 +267,28 @@ class Progressions:
         cuts = (indices[:head], indices[head : len(indices) - tail], indices[len(indices) - tail :])
         return [part for part in cuts if len(part)] if 2 * len(cuts[1]) <= len(indices) else []
 
-    def _choice(self, e: Expression, which: Expression, cases: Sequence[Expression]) -> dict[LoopAxis, Growth]:
+    def _choice(self, e: Expression, predicate: Expression, cases: Sequence[Expression]) -> dict[LoopAxis, Growth]:
         """Of `select_n`, and of what can be written so."""
-        deciding = self.of(which)
+        deciding = self.of(predicate)
         operands = [self.of(case) for case in cases]
         axes = dict.fromkeys(axis for steps in (deciding, *operands) for axis in steps)
         found = {}
         for axis in axes:
             steps = [s.get(axis, STILL) for s in operands]
             if not deciding:
-                found[axis] = self._chosen(self.first(which), steps)
+                found[axis] = self._chosen(self.first(predicate), steps)
             elif all(step.still for step in steps):
                 found[axis] = Growth(math.lcm(*(s.period for s in (*steps, deciding.get(axis, STILL)))), 0)
             else:
                 found[axis] = self._opaque(axis)
         return self._settled(e, self._regular(found))
 
-    def _chosen(self, which: np.ndarray, steps: Sequence[Growth]) -> Growth:
-        taken = [step for k, step in enumerate(steps) if (which == k).any()]
+    def _chosen(self, predicate: np.ndarray, steps: Sequence[Growth]) -> Growth:
+        taken = [step for k, step in enumerate(steps) if (predicate == k).any()]
         if len(taken) == 1:
             return taken[0]
         period = math.lcm(*(step.period for step in steps))
-        return Growth(period, np.choose(which.astype(np.intp), [step.over(period) for step in steps]))
+        return Growth(period, np.choose(predicate.astype(np.intp), [step.over(period) for step in steps]))
 
     def value_in_box(self, e: Expression) -> np.ndarray | None:
         """The value of an expression that does not change inside the box, else None."""

@@ -45,9 +45,9 @@ class _Search:
         self.known, self.constant = known, set(known)
         self.found: dict[Facts, Set[Value]] = {}
 
-    def body(self, facts: Facts, given: Sequence[Value]) -> list[bool]:
+    def body(self, facts: Facts, inputs: Sequence[Value]) -> list[bool]:
         """True if each output of a (sub)program is a runtime value, with those that it takes."""
-        found = set(given)
+        found = set(inputs)
         for number, op in enumerate(facts.body.ops):
             found.update(v for v, is_one in zip(op.results, self._op(op, number, facts, found), strict=True) if is_one)
         self.found[facts] = found
@@ -74,9 +74,9 @@ class _Search:
         return [v.memory != "" or memory not in self.known for v in op.results]
 
     def _structured(self, op: Op, inner: Sequence[Facts], found: Set[Value]) -> Sequence[bool]:
-        def outputs(number: int, given: Sequence[bool]) -> list[bool]:
-            taken = zip(inner[number].body.all_inputs, given, strict=True)
-            return self.body(inner[number], [v for v, is_one in taken if is_one])
+        def outputs(number: int, flags: Sequence[bool]) -> list[bool]:
+            inputs = zip(inner[number].body.all_inputs, flags, strict=True)
+            return self.body(inner[number], [v for v, is_one in inputs if is_one])
 
         results = control.propagated(op, [v in found for v in op.used], outputs, operator.and_)
         of_run = isinstance(control.of(op), control.Cond) and op.operands[0] in found

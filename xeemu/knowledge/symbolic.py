@@ -21,11 +21,11 @@ Item = Expression | Allocation
 _LARGEST_CONSTANT = 1 << 20
 
 
-def argument(like: Value, given: Any, interval: Interval | None) -> Expression:
+def argument(like: Value, operands: Any, interval: Interval | None) -> Expression:
     """An argument of the kernel, of its number if that is known, else of the interval that it lies in."""
-    if given is None or not _is_integral(like.dtype):
+    if operands is None or not _is_integral(like.dtype):
         return expressions.unknown(like.shape, like.dtype, interval)
-    return expressions.constant(given, like.dtype)
+    return expressions.constant(operands, like.dtype)
 
 
 def _is_integral(dtype: Any) -> bool:
@@ -66,21 +66,21 @@ def group_id(geometry: Geometry, groups: Sequence[LoopAxis], dim: int | None, dt
     return expressions.converted(total, dtype)
 
 
-def is_taken(which: Expression, k: int, count: int) -> Expression:
+def is_taken(predicate: Expression, k: int, count: int) -> Expression:
     """True if branch `k` is taken; numbers beyond the ends take the branches there."""
     op = "eq" if 0 < k < count - 1 else "le" if k == 0 else "ge"
-    return expressions.compare(op, which, expressions.constant(k, np.int64))
+    return expressions.compare(op, predicate, expressions.constant(k, np.int64))
 
 
-def joined(facts: Facts, which: Expression, v: Value, alternatives: Sequence[Item]) -> Item:
+def joined(facts: Facts, predicate: Expression, v: Value, alternatives: Sequence[Item]) -> Item:
     """What a branch gives, of the number of the one that is taken and what each gives."""
     first = alternatives[0]
     if isinstance(first, Allocation) or all(a is first for a in alternatives):
         return first
     cases = [a for a in alternatives if isinstance(a, Expression)]
-    if not all(c.known for c in (which, *cases)) or not intervals.within(which.interval, (0, len(cases) - 1)):
+    if not all(c.known for c in (predicate, *cases)) or not intervals.within(predicate.interval, (0, len(cases) - 1)):
         return unknown(facts, v)
-    return expressions.exact("select_n", which, *cases, interval=facts.values[v].interval)
+    return expressions.exact("select_n", predicate, *cases, interval=facts.values[v].interval)
 
 
 def carried(facts: Facts, carries: Sequence[Item], iterations: Expression | None) -> list[Item]:

@@ -153,8 +153,8 @@ class _Execution:
         assert isinstance(which, Expression)
         outputs = []
         for k in range(len(op.regions)):
-            taken = symbolic.is_taken(which, k, len(op.regions))
-            inner = self._inside(node, number, "branch", k, **_narrowed(node, node.boxes, taken))
+            inputs = symbolic.is_taken(which, k, len(op.regions))
+            inner = self._inside(node, number, "branch", k, **_narrowed(node, node.boxes, inputs))
             outputs.append(self.body(inner, control.region_operands(op, operands, k)))
         return [
             symbolic.joined(node.facts, which, v, list(alternatives))
@@ -213,9 +213,9 @@ class _Execution:
         if found is None:
             return None
         number, bound = found
-        taken = dict(zip(structure.predicate.all_inputs, [*loop.captures[0], *loop.inputs], strict=True))
+        inputs = dict(zip(structure.predicate.all_inputs, [*loop.captures[0], *loop.inputs], strict=True))
         start = loop.inputs[number]
-        end = symbolic.constant(bound.array) if isinstance(bound, Constant) else taken[bound]
+        end = symbolic.constant(bound.array) if isinstance(bound, Constant) else inputs[bound]
         if not (isinstance(start, Expression) and isinstance(end, Expression) and start.known and end.known):
             return None
         zero, difference = expressions.constant(0, np.int64), expressions.add(end, expressions.scale(start, -1))
@@ -240,33 +240,33 @@ class _Execution:
         """A node for each iteration of a short loop whose predicate is known; None of any other."""
         node, carries, steps = loop.node, loop.inputs, len(loop.node.steps)
         executed: dict[str, Any] = {}
-        left: list[tuple[Expression, list[Item]]] = []
+        exits: list[tuple[Expression, list[Item]]] = []
         for _ in range(_MOST_ITERATIONS):
             test = self._inside(node, loop.number, "test", 0, **executed)
-            (goes_on,) = self.body(test, [*loop.captures[0], *carries])
-            if not (isinstance(goes_on, Expression) and goes_on.known) or self._walks > _MOST_WALKS:
+            (has_next,) = self.body(test, [*loop.captures[0], *carries])
+            if not (isinstance(has_next, Expression) and has_next.known) or self._walks > _MOST_WALKS:
                 break
-            left.append((goes_on, carries))
-            executed = _narrowed(test, test.boxes, goes_on)
+            exits.append((has_next, carries))
+            executed = _narrowed(test, test.boxes, has_next)
             if not executed["boxes"]:
-                if len(left) == 1:  # each operation has a node, if nobody comes to it
+                if len(exits) == 1:  # each operation has a node, if nobody comes to it
                     self.body(
                         self._inside(node, loop.number, "iteration", 1, **executed), [*loop.captures[1], *carries]
                     )
-                return self._after_loop(loop.facts, structure, left)
+                return self._after_loop(loop.facts, structure, exits)
             inner = self._inside(node, loop.number, "iteration", 1, **executed)
             carries = self.body(inner, [*loop.captures[1], *carries])
         del node.steps[steps:]
         return None
 
     def _after_loop(
-        self, facts: Facts, loop: control.While, left: Sequence[tuple[Expression, list[Item]]]
+        self, facts: Facts, loop: control.While, exits: Sequence[tuple[Expression, list[Item]]]
     ) -> list[Item]:
         """What a loop leaves, of the predicate and the carries before each iteration: those where it does not go on."""
-        (_, after), *before = reversed(left)
-        for goes_on, carries in before:
+        (_, after), *before = reversed(exits)
+        for has_next, carries in before:
             after = [
-                symbolic.joined(facts, goes_on, v, [a, b])
+                symbolic.joined(facts, has_next, v, [a, b])
                 for v, a, b in zip(loop.body.inputs, carries, after, strict=True)
             ]
         return after
@@ -328,7 +328,7 @@ def _narrowed(node: Node, boxes: Sequence[Box], condition: Expression) -> dict[s
     if not condition.known:
         return {"boxes": boxes, "certain": False}
     try:
-        parts = periodicity.divided(boxes, lambda inside: (inside.box, inside.decided(condition)), few=1)
+        parts = periodicity.divided(boxes, lambda inside: (inside.box, inside.decided(condition)), points_limit=1)
     except TooLarge:
         parts = [(box, None) for box in boxes]
     conditions = (*node.conditions, condition) if any(holds is None for _, holds in parts) else node.conditions

@@ -194,11 +194,11 @@ def _is_reached(loop: While, region: Region, name: str, bound: Value, step: int,
 def _invariant(loop: While, region: Region, needed: Sequence[Value]) -> set[Value]:
     """The values of a loop's predicate or body that are the same in each iteration, for work-items that go on."""
     carried = zip(region.inputs, loop.body.inputs, loop.body.outputs, strict=True)
-    kept = {*region.captures, *needed, *(value for value, before, after in carried if after is before)}
+    invariant = {*region.captures, *needed, *(value for value, before, after in carried if after is before)}
     for op in region.ops:
-        if _is_function(op) and all(isinstance(value, Constant) or value in kept for value in op.used):
-            kept.update(op.results)
-    return kept
+        if _is_function(op) and all(isinstance(value, Constant) or value in invariant for value in op.used):
+            invariant.update(op.results)
+    return invariant
 
 
 def _is_function(op: Op) -> bool:

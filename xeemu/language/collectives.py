@@ -132,7 +132,7 @@ class Collective:
         full = jnp.broadcast_to(result, (count, self.lanes, *private)).reshape(count * self.lanes, *private)
         return full[: self._items].reshape(x.shape)
 
-    def alike(self, *dimensions: int) -> bool:
+    def gives_same(self, *dimensions: int) -> bool:
         """True if it gives all work-items that carry it out together the same.
 
         Args:
@@ -151,7 +151,7 @@ class Collective:
         rows = _rows(x.reshape(self._items, *private), self.lanes, fill)
         if self.kind == "broadcast" and _is_lane_of_all(argument[0], self._items, self.lanes):
             return rows[:, int(argument[0])][:, None]
-        if argument and self.alike(argument[0].ndim) and not self._items % self.lanes:
+        if argument and self.gives_same(argument[0].ndim) and not self._items % self.lanes:
             return _lane(rows, self.narrowed(jnp.asarray(argument[0])))
         return self._rows_result(rows, [self._argument(a) for a in argument])
 

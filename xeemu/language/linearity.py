@@ -56,21 +56,21 @@ def may_be_same(one: Allocation, other: Allocation) -> bool:
 
 
 @dataclasses.dataclass(eq=False)
-class Version:
+class MemoryVersion:
     """One version of an allocation.
 
     Attributes:
       of: the allocation.
       written: the last operation that wrote to it since the (sub)program began, or None.
-      ended: the operation that replaced it by the next version, or None.
+      replaced_by: the operation that replaced it by the next version, or None.
     """
 
     of: Allocation
     written: Op | None = None
-    ended: Op | None = None
+    replaced_by: Op | None = None
 
 
-Versions = list[Version | None]
+Versions = list[MemoryVersion | None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,9 +100,9 @@ def check(body: Region, arguments: Sequence[Allocation | None], definition: Site
       KernelError: a memory is forked, swapped, lost or used as an array.
     """
     linearity = _Linearity()
-    outputs = [v for v in linearity.body(body, [Version(a) if a else None for a in arguments], nested=False) if v]
+    outputs = [v for v in linearity.body(body, [MemoryVersion(a) if a else None for a in arguments], nested=False) if v]
     for version in outputs:
-        if version.ended:
+        if version.replaced_by:
             _fail_fork(version, f"the kernel returns {version.of.name} as it was before", definition)
     returned = [v.of for v in outputs]
     if twice := next((a for a in returned if returned.count(a) > 1), None):
@@ -126,7 +126,7 @@ class _Linearity:
           nested: true if it is inside a loop or branch.
           returns: true if it can return memories; the predicate of a loop cannot.
         """
-        versions: dict[Any, Version] = {v: m for v, m in zip(body.all_inputs, inputs, strict=True) if m}
+        versions: dict[Any, MemoryVersion] = {v: m for v, m in zip(body.all_inputs, inputs, strict=True) if m}
         for op in body.ops:
             operands = [None if isinstance(a, Constant) else versions.get(a) for a in op.used]
             results = self._op(op, operands, nested)
@@ -138,7 +138,7 @@ class _Linearity:
 
     def _op(self, op: Op, operands: Versions, nested: bool) -> Versions:
         for version in filter(None, operands):
-            if version.ended:
+            if version.replaced_by:
                 _fail_fork(version, f"{version.of.name} is used as it was before", source.of_op(op))
         if op.name == ops.ALLOCATE:
             return [self._allocate(op, nested)]
@@ -159,7 +159,7 @@ class _Linearity:
             _fail_array(taken, op)
         return [None] * len(op.results)
 
-    def _allocate(self, op: Op, nested: bool) -> Version:
+    def _allocate(self, op: Op, nested: bool) -> MemoryVersion:
         site, p = source.of_op(op), op.attributes
         if nested:
             raise kernel_error(
@@ -168,7 +168,7 @@ class _Linearity:
             )
         allocation = Allocation(p["name"], p["space"], p["shape"], p["dtype"], site)
         self.allocations.append(allocation)
-        return Version(allocation)
+        return MemoryVersion(allocation)
 
     def _update(self, op: Op, operands: Versions) -> Versions:
         """A store, atomic, barrier or fence: the next version of every memory that goes in."""
@@ -178,10 +178,10 @@ class _Linearity:
         memories = list(filter(None, operands))
         nexts: Versions = []
         for version in memories:
-            if version.ended:
+            if version.replaced_by:
                 raise kernel_error(f"{version.of.name} is given twice to one operation", source.of_op(op))
-            version.ended = op
-            nexts.append(Version(version.of, op if writes else version.written))
+            version.replaced_by = op
+            nexts.append(MemoryVersion(version.of, op if writes else version.written))
             if writes:
                 self.written.add(version.of)
         return [None] * (len(op.results) - len(nexts)) + nexts
@@ -217,16 +217,16 @@ class _Linearity:
         inside = _entered(control.region_operands(op, operands, 0))
         self.body(loop.predicate, inside, nested=True, returns=False)
         for version in filter(None, inside):
-            if version.ended:
+            if version.replaced_by:
                 name = version.of.name
                 raise kernel_error(
                     f"{name} is updated in a loop's predicate, which cannot return it; update it in the body",
-                    source.of_op(version.ended),
+                    source.of_op(version.replaced_by),
                 )
         given = control.region_operands(op, operands, 1)
         results = self._loop(loop.body, given, len(loop.body.captures), len(op.operands), op)
         for version in filter(None, control.region_captures(op, operands, 0)):
-            if version.ended:
+            if version.replaced_by:
                 what = f"the predicate of a loop uses {version.of.name}, from outside the loop, as it was before"
                 _fail_fork(version, what, source.of_op(op))
         return results
@@ -239,12 +239,12 @@ class _Linearity:
         outputs = outputs[:carries]
         _check_alive(outputs, "the body of a loop", op)
         for version in filter(None, inside[:seen]):
-            if version.ended:
+            if version.replaced_by:
                 name = version.of.name
                 raise kernel_error(
                     f"{name} is updated in a loop that does not carry the new version on; assign it, {name} = "
                     f"{name}.at[...].set(...), and make it part of the loop's carry",
-                    source.of_op(version.ended),
+                    source.of_op(version.replaced_by),
                 )
         for before, after in zip(inside[seen : seen + carries], outputs, strict=True):
             if (before and before.of) is not (after and after.of):
@@ -260,7 +260,7 @@ class _Linearity:
 
 def _entered(operands: Versions) -> Versions:
     """What a sub-program sees of the versions that go into it: alive, and not yet written by it."""
-    clones = {id(v): Version(v.of) for v in operands if v}
+    clones = {id(v): MemoryVersion(v.of) for v in operands if v}
     return [clones[id(v)] if v else None for v in operands]
 
 
@@ -268,11 +268,13 @@ def _leave(entries: Sequence[Versions], operands: Versions) -> None:
     """Ends the versions that some sub-program ended."""
     for inside in entries:
         for outer, inner in zip(operands, inside, strict=True):
-            if outer and inner and inner.ended:
-                outer.ended = inner.ended
+            if outer and inner and inner.replaced_by:
+                outer.replaced_by = inner.replaced_by
 
 
-def _merged(alternatives: Sequence[Version | None], entries: Sequence[Versions], operands: Versions) -> Version | None:
+def _merged(
+    alternatives: Sequence[MemoryVersion | None], entries: Sequence[Versions], operands: Versions
+) -> MemoryVersion | None:
     """The version after a sub-program: the one that went in if nothing updated it, else a new one."""
     first = alternatives[0]
     if first is None:
@@ -283,12 +285,12 @@ def _merged(alternatives: Sequence[Version | None], entries: Sequence[Versions],
         return operands[place]
     written = next((v.written for v in alternatives if v and v.written), None)
     before = next((v.written for v in operands if v and v.of is first.of and v.written), None)
-    return Version(first.of, written or before)
+    return MemoryVersion(first.of, written or before)
 
 
-def _check_kept(version: Version, outputs: Versions) -> None:
+def _check_kept(version: MemoryVersion, outputs: Versions) -> None:
     """The last version of a global memory that was written must go out; local memory dies with its group anyway."""
-    if version.of.space == "global" and version.written and not version.ended and version not in outputs:
+    if version.of.space == "global" and version.written and not version.replaced_by and version not in outputs:
         name = version.of.name
         raise kernel_error(
             f"an update of global memory {name} is lost: its last version is not returned; assign it, "
@@ -300,18 +302,18 @@ def _check_kept(version: Version, outputs: Versions) -> None:
 def _check_alive(outputs: Versions, where: str, op: Op) -> None:
     """What a sub-program returns must be the last version of a memory, or a value."""
     for version in filter(None, outputs):
-        if version.ended:
+        if version.replaced_by:
             _fail_fork(version, f"{where} returns {version.of.name} as it was before", source.of_op(op))
 
 
-def _called(version: Version | None) -> str:
+def _called(version: MemoryVersion | None) -> str:
     return version.of.name if version else "a value"
 
 
-def _fail_fork(version: Version, what: str, site: Site) -> None:
+def _fail_fork(version: MemoryVersion, what: str, site: Site) -> None:
     name = version.of.name
-    assert version.ended is not None
-    ended = source.of_op(version.ended)
+    assert version.replaced_by is not None
+    ended = source.of_op(version.replaced_by)
     raise kernel_error(
         f"{what} the update at {ended}\na memory is linear, and an update gives a new version: assign it, "
         f"{name} = {name}.at[...].set(...) or {name} = wg.barrier({name}), and use only that",
@@ -319,7 +321,7 @@ def _fail_fork(version: Version, what: str, site: Site) -> None:
     )
 
 
-def _fail_array(version: Version, op: Op) -> None:
+def _fail_array(version: MemoryVersion, op: Op) -> None:
     name = version.of.name
     raise kernel_error(
         f"{version.of.space} memory {name} is used as an array by {op.name}; load its elements by index, "

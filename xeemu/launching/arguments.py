@@ -89,14 +89,14 @@ class ArgumentType(NamedTuple):
         return cls(tuple(x.shape), np.dtype(x.dtype), bool(getattr(x, "weak_type", False)))
 
 
-def platform_of(given: Sequence[Any]) -> str:
+def platform_of(values: Sequence[Any]) -> str:
     """The platform on which JAX will run a launch with these arguments."""
-    return device_of(given).platform
+    return device_of(values).platform
 
 
-def device_of(given: Sequence[Any]) -> jax.Device:
+def device_of(values: Sequence[Any]) -> jax.Device:
     """The device on which JAX will run a launch with these arguments, or one of several."""
-    for x in given:
+    for x in values:
         if is_concrete(x.__class__) and x.committed:
             return next(iter(x.devices()))
     chosen: jax.Device | str | None = jax.config.jax_default_device  # type: ignore[attr-defined]
@@ -178,10 +178,10 @@ def _is_number(dtype: Any) -> bool:
     return any(jnp.issubdtype(dtype, kind) for kind in kinds) and dtype.itemsize <= 8
 
 
-def scalars(given: Sequence[Any]) -> tuple[Hashable, ...]:
+def scalars(values: Sequence[Any]) -> tuple[Hashable, ...]:
     """For each argument its value if it is an integer or a bool that is known, on which addresses may depend, else
     None."""
-    return tuple(map(_scalar, given))
+    return tuple(map(_scalar, values))
 
 
 def _scalar(x: Any) -> Hashable:
@@ -191,16 +191,16 @@ def _scalar(x: Any) -> Hashable:
     return value.item() if value.dtype.kind in "biu" else None
 
 
-def outside_jit(what: str, given: Sequence[Any]) -> None:
+def outside_jit(described: str, values: Sequence[Any]) -> None:
     """Checks that the arguments of a function whose results are plain values are known.
 
     Raises:
       KernelArgumentError: one of them is traced.
     """
-    if any(isinstance(a, jax.core.Tracer) for a in given):
+    if any(isinstance(a, jax.core.Tracer) for a in values):
         raise KernelArgumentError(
-            f"{what} gives plain values, so it cannot be part of a jit, a vmap or another transformation of JAX; call "
-            "it outside"
+            f"{described} gives plain values, so it cannot be part of a jit, a vmap or another transformation of JAX; "
+            "call it outside"
         )
 
 
@@ -240,8 +240,8 @@ class CheckedArguments:
         return cls(taken, checked_arguments(taken, leaves, SHAPED), ())
 
     @classmethod
-    def outside_jit(cls, what: str, kernel: Kernel, arguments: Sequence[Any]) -> "CheckedArguments":
+    def outside_jit(cls, described: str, kernel: Kernel, arguments: Sequence[Any]) -> "CheckedArguments":
         """The arguments of a function whose results are plain values, so that all of them have to be known."""
-        given = cls.of(kernel, arguments)
-        outside_jit(what, given.arguments)
-        return given
+        values = cls.of(kernel, arguments)
+        outside_jit(described, values.arguments)
+        return values

@@ -77,9 +77,9 @@ def _shown(number_bytes: int) -> str:
 # --- What a launch takes ---
 
 
-def absent_bytes(given: Sequence[Any]) -> int:
+def absent_bytes(arguments: Sequence[Any]) -> int:
     """The size of the arguments that are no arrays of JAX: they are copied to the device."""
-    return sum(x.nbytes for x in given if isinstance(x, np.ndarray))
+    return sum(x.nbytes for x in arguments if isinstance(x, np.ndarray))
 
 
 class Measured:
@@ -93,13 +93,13 @@ class Measured:
         self.function = function
         self._working_bytes: int | None = None
 
-    def working_bytes(self, given: Sequence[Any], results_bytes: int) -> int:
+    def working_bytes(self, arguments: Sequence[Any], results_bytes: int) -> int:
         """What it allocates beside arguments and a kernel's results; 0 if the compiler does not tell.
 
         JAX keeps what it compiles here for the call with such arguments that follows.
         """
         if self._working_bytes is None:
-            analysis = self.function.lower(*given).compile().memory_analysis()  # type: ignore[attr-defined]
+            analysis = self.function.lower(*arguments).compile().memory_analysis()  # type: ignore[attr-defined]
             self._working_bytes = 0 if analysis is None else beyond(analysis, results_bytes)
         return self._working_bytes
 

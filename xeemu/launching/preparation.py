@@ -170,11 +170,11 @@ class Prepared:
 
         def step(first: Any, carry: Carry, left: int = 0) -> Carry:
             memories, state = carry
-            given = dict(enumerate(flat)) | dict(zip(written, memories, strict=True))
+            arguments = dict(enumerate(flat)) | dict(zip(written, memories, strict=True))
             task, chunk = self._chunk(first, left, share)
             observer = watch(chunk, state)
-            plan = _plan(task, chunk, given, origins, observer)
-            outputs = interpreter.run(task.program, plan, list(given.values()), origins, chunk, observer)
+            plan = _plan(task, chunk, arguments, origins, observer)
+            outputs = interpreter.run(task.program, plan, list(arguments.values()), origins, chunk, observer)
             returned = dict(zip(self.program.outputs, outputs, strict=True))
             return [returned[k] for k in written], observer.close()
 
@@ -283,20 +283,20 @@ class Prepared:
 
 
 def _plan(
-    task: Task, chunk: EmittedChunk, given: Mapping[int, Any], origins: Mapping[int, PartOrigin], observer: Observer
+    task: Task, chunk: EmittedChunk, arguments: Mapping[int, Any], origins: Mapping[int, PartOrigin], observer: Observer
 ) -> ProgramPlan:
     """How a chunk carries out its program on the contents of memories, flat arrays by their arguments' numbers."""
-    storages = storage.of_arguments(task.program, given, buffers.units(origins))
+    storages = storage.of_arguments(task.program, arguments, buffers.units(origins))
     return body_plans.of_program(task.facts, chunk, storages, interpreter.observation(observer))
 
 
 def prepare_alone(
-    kernel: Kernel, nd_range: NDRange, device: Device, given: Sequence[Any], static: Mapping[str, Any]
+    kernel: Kernel, nd_range: NDRange, device: Device, arguments: Sequence[Any], static: Mapping[str, Any]
 ) -> Prepared:
     """Prepares a launch of which somebody will see every access, and that is no part of a larger computation."""
-    options = Options(None, False, False, platform_of(given))
+    options = Options(None, False, False, platform_of(arguments))
     bound = kernel.bind_static(static)
-    return prepare(kernel, nd_range, device, tuple(map(ArgumentType.of, given)), bound, options).watched_alone
+    return prepare(kernel, nd_range, device, tuple(map(ArgumentType.of, arguments)), bound, options).watched_alone
 
 
 def prepare(

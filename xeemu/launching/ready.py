@@ -79,11 +79,11 @@ class Ready(Generic[_T]):
         return identities, platform_of(given), how, bound, repr(bound), self._kernel.bindings(bound)
 
 
-def watched(what: str | None, kernel: Kernel, nd_range: NDRange, device: Device) -> Ready[Prepared]:
+def watched(described: str | None, kernel: Kernel, nd_range: NDRange, device: Device) -> Ready[Prepared]:
     """The calls of a launch that somebody watches.
 
     Args:
-      what: who does, by the name of the interface; None of somebody to whom shapes alone tell all.
+      described: who does, by the name of the interface; None of somebody to whom shapes alone tell all.
       kernel, nd_range, device: the launch.
     """
 
@@ -92,8 +92,10 @@ def watched(what: str | None, kernel: Kernel, nd_range: NDRange, device: Device)
         unwritten.check(prepared.program, given.shapes)
         return prepared
 
-    check = CheckedArguments.of_shapes if what is None else functools.partial(CheckedArguments.outside_jit, what)
-    return Ready(kernel, device, check, prepare, fills=what is not None)
+    check = (
+        CheckedArguments.of_shapes if described is None else functools.partial(CheckedArguments.outside_jit, described)
+    )
+    return Ready(kernel, device, check, prepare, fills=described is not None)
 
 
 def _identity(x: Any) -> Hashable:

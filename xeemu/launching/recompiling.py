@@ -67,16 +67,16 @@ class Recompiled:
         """True if its runs were not thought to be short, or have turned out not to be."""
         return not self._short or self._budget.is_spent
 
-    def working_bytes(self, given: Sequence[Any], results_bytes: int) -> int:
+    def working_bytes(self, arguments: Sequence[Any], results_bytes: int) -> int:
         """What it allocates, see `capacity.Measured`; what is called next is compiled then."""
         if self._short and self._budget.is_spent:
             self._short = False
             self._measured = self._compiled()
-        return self._budget.spend(lambda: self._measured.working_bytes(given, results_bytes), is_run=False)
+        return self._budget.spend(lambda: self._measured.working_bytes(arguments, results_bytes), is_run=False)
 
-    def __call__(self, *given: Any) -> Any:
+    def __call__(self, *arguments: Any) -> Any:
         """What the function gives, computed."""
-        return self._budget.spend(lambda: jax.block_until_ready(self.function(*given)), is_run=True)
+        return self._budget.spend(lambda: jax.block_until_ready(self.function(*arguments)), is_run=True)
 
     def _compiled(self) -> Measured:
         options = {**self._options, **compiling.effort(little=self._short)}

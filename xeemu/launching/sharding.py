@@ -157,7 +157,7 @@ class Sharded:
     mesh: Mesh
     merges: tuple[Merge, ...]
 
-    def run(self, given: Sequence[Any], inside_jit: bool) -> list[jax.Array]:
+    def run(self, arguments: Sequence[Any], inside_jit: bool) -> list[jax.Array]:
         """The results of a launch's arguments.
 
         Raises:
@@ -166,22 +166,22 @@ class Sharded:
         with jax.enable_x64(self.prepared.program.wide):
             if not self.prepared.results_bytes:
                 # XLA refuses to divide a computation of which all operands are empty.
-                return [jnp.asarray(given[k]) for k in self.prepared.program.outputs]
+                return [jnp.asarray(arguments[k]) for k in self.prepared.program.outputs]
             if inside_jit:
                 self._check_proved()
-                results, _, given_up = self._emit(*map(jnp.asarray, given))
+                results, _, given_up = self._emit(*map(jnp.asarray, arguments))
                 return results if given_up is None else iteration_limits.poisoned(results, given_up)
             # A computation of its own, even while somebody traces another, of which no argument is a part.
             # Its results are constants there, on one device: the mesh may be none of that computation's.
             gathered = compiling.is_tracing() and jax.process_count() == 1
             with jax.core.eval_context():
-                results = self._run(given)
+                results = self._run(arguments)
                 return [jnp.asarray(np.asarray(r)) for r in results] if gathered else results
 
-    def _run(self, given: Sequence[Any]) -> list[jax.Array]:
+    def _run(self, arguments: Sequence[Any]) -> list[jax.Array]:
         """The results for arguments as arrays; refuses what does not fit the memory of the devices."""
-        self._check_fits(self.prepared.need(_absent_bytes(given, self.mesh)))
-        placed = [_everywhere(a, self.mesh) for a in given]
+        self._check_fits(self.prepared.need(_absent_bytes(arguments, self.mesh)))
+        placed = [_everywhere(a, self.mesh) for a in arguments]
         working_bytes = self._measured.working_bytes(placed, self.prepared.results_bytes)
         self._check_fits(self.prepared.need(0, working_bytes))
         results, clashes, given_up = self.compiled(*placed)
@@ -307,10 +307,10 @@ def _check_clash(memory: Allocation, element: int) -> None:
         )
 
 
-def _absent_bytes(given: Sequence[Any], mesh: Mesh) -> int:
+def _absent_bytes(arguments: Sequence[Any], mesh: Mesh) -> int:
     """The size of the arguments that are not on all devices of a mesh yet."""
     target = NamedSharding(mesh, P())
-    arrays = [x for x in given if isinstance(x, jax.Array | np.ndarray)]
+    arrays = [x for x in arguments if isinstance(x, jax.Array | np.ndarray)]
     there = [x for x in arrays if isinstance(x, jax.Array) and x.sharding.is_equivalent_to(target, x.ndim)]
     return sum(x.nbytes for x in arrays) - sum(x.nbytes for x in there)
 

@@ -38,7 +38,7 @@ class Staged(Generic[T]):
 
     def __init__(
         self,
-        what: str,
+        described: str,
         kernel: Kernel,
         nd_range: NDRange | None,
         device: Device,
@@ -47,9 +47,9 @@ class Staged(Generic[T]):
     ):
         self.kernel, self.nd_range, self.device = kernel, nd_range, device
         self.options = {name: value for name, value in options.items() if value is not None and value is not False}
-        self._what, self._call = what, call
+        self._what, self._call = described, call
         self.__name__ = self.__qualname__ = kernel.name
-        self.__doc__ = f"xe.{what} of kernel {kernel.name}.\n\n{inspect.getdoc(kernel) or ''}".rstrip()
+        self.__doc__ = f"xe.{described} of kernel {kernel.name}.\n\n{inspect.getdoc(kernel) or ''}".rstrip()
         self.__signature__ = _signature(kernel)
 
     def __call__(self, *arguments: Any, **static: Any) -> T:
@@ -72,7 +72,7 @@ class Launched(Staged[T]):
 
     def __init__(
         self,
-        what: str,
+        described: str,
         kernel: Kernel,
         nd_range: NDRange,
         device: Device,
@@ -80,7 +80,7 @@ class Launched(Staged[T]):
         options: Mapping[str, Any],
         stages: Stages,
     ):
-        super().__init__(what, kernel, nd_range, device, call, options)
+        super().__init__(described, kernel, nd_range, device, call, options)
         self._stages = stages
 
     @public.boundary

@@ -49,11 +49,11 @@ class Threaded:
         # Of what a thread goes on with from piece to piece.
         self._donated = self._overwritten | (self._merged.keys() if self._parts else frozenset())
 
-    def function(self, *given: Any) -> list[jax.Array]:
+    def function(self, *arguments: Any) -> list[jax.Array]:
         """The arrays that the kernel returns."""
-        if not self._accepts(given):
-            return self.shared.prepared.ended(self.shared.prepared.compiled(*given))
-        placed, program = jax.device_put(given), self._program(given)
+        if not self._accepts(arguments):
+            return self.shared.prepared.ended(self.shared.prepared.compiled(*arguments))
+        placed, program = jax.device_put(arguments), self._program(arguments)
         whole = {k: _aligned(self._memory(k)) for k in self._parts}
         # The last piece is the largest.
         pieces = collections.deque(reversed(range(self.shared.pieces)))
@@ -66,15 +66,15 @@ class Threaded:
             results |= {k: jax.device_put(array, self._where(placed)) for k, array in whole.items()}
         return [results[k] for k in self.shared.prepared.program.outputs]
 
-    def working_bytes(self, given: Sequence[Any]) -> int:
+    def working_bytes(self, arguments: Sequence[Any]) -> int:
         """What all threads allocate beside arguments and a kernel's results; 0 if the compiler does not tell."""
-        analysis = self._program(given).memory_analysis()
+        analysis = self._program(arguments).memory_analysis()
         return 0 if analysis is None else self.shared.count * capacity.beyond(analysis, 0)
 
-    def _accepts(self, given: Sequence[Any]) -> bool:
+    def _accepts(self, arguments: Sequence[Any]) -> bool:
         """True if arguments are on one device each, and JAX does not look for NaN, which threads would not know of."""
         debugged = jax.config.jax_debug_nans or jax.config.jax_debug_infs  # type: ignore[attr-defined]
-        return not debugged and all(len(a.devices()) == 1 for a in given if isinstance(a, jax.Array))
+        return not debugged and all(len(a.devices()) == 1 for a in arguments if isinstance(a, jax.Array))
 
     def _carry_out(
         self,
@@ -142,26 +142,26 @@ class Threaded:
 
     # --- The program of a piece ---
 
-    def _program(self, given: Sequence[Any]) -> jax.stages.Compiled:
+    def _program(self, arguments: Sequence[Any]) -> jax.stages.Compiled:
         """It for arguments from where they are: a thread would trace it anew."""
-        committed = [a.sharding if isinstance(a, jax.Array) and a.committed else None for a in self._shapes(given)]
+        committed = [a.sharding if isinstance(a, jax.Array) and a.committed else None for a in self._shapes(arguments)]
         where = (jax.config.jax_default_device, *committed)  # type: ignore[attr-defined]
         if where not in self._programs:
-            self._programs[where] = self.lowered(given).compile()
+            self._programs[where] = self.lowered(arguments).compile()
         return self._programs[where]
 
-    def lowered(self, given: Sequence[Any]) -> jax.stages.Lowered:
+    def lowered(self, arguments: Sequence[Any]) -> jax.stages.Lowered:
         """It before it is compiled; of the arguments shapes and dtypes do."""
         options = compiling.single(self.shared.prepared.compiler_options)
         jitted = compiling.compiled(self._piece, options, sorted(1 + k for k in self._donated))
         with jax.core.eval_context(), jax.disable_jit(False):
-            lowered: jax.stages.Lowered = jitted.lower(np.int32(0), *self._shapes(given))  # type: ignore[attr-defined]
+            lowered: jax.stages.Lowered = jitted.lower(np.int32(0), *self._shapes(arguments))  # type: ignore[attr-defined]
         return lowered
 
-    def _shapes(self, given: Sequence[Any]) -> list[Any]:
+    def _shapes(self, arguments: Sequence[Any]) -> list[Any]:
         """The arguments that it takes: of a result that is overwritten a part alone, whatever is in it."""
         return [
-            jax.ShapeDtypeStruct(*self._part_shape(k)) if k in self._overwritten else a for k, a in enumerate(given)
+            jax.ShapeDtypeStruct(*self._part_shape(k)) if k in self._overwritten else a for k, a in enumerate(arguments)
         ]
 
     def _piece(self, piece: jax.Array, *arguments: jax.Array) -> list[jax.Array]:

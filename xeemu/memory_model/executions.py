@@ -86,7 +86,7 @@ class Path:
 
 
 @dataclasses.dataclass(frozen=True)
-class Batch:
+class PathExecutions:
     """Consistent executions along one path.
 
     Attributes:
@@ -101,7 +101,7 @@ class Batch:
     last: np.ndarray
 
 
-def enumerate_all(program: LitmusProgram) -> Iterator[Batch]:
+def enumerate_all(program: LitmusProgram) -> Iterator[PathExecutions]:
     """Every consistent execution of a program, in batches.
 
     Raises:
@@ -238,7 +238,7 @@ def _turn(program: LitmusProgram, barrier: Event) -> int:
 # --- Values ---
 
 
-def _judged(path: Path, ways: Sequence[Communication], choice: Sequence[np.ndarray]) -> Batch:
+def _judged(path: Path, ways: Sequence[Communication], choice: Sequence[np.ndarray]) -> PathExecutions:
     """The candidates of these numbers that have values, agree with the path and are consistent."""
     source = sum((way.source[n] for way, n in zip(ways, choice, strict=True)), np.zeros((1, len(path.events)), np.intp))
     read, written, valid = _values(path, source)
@@ -248,7 +248,7 @@ def _judged(path: Path, ways: Sequence[Communication], choice: Sequence[np.ndarr
         for name in ("rf", "mo")
     )
     last = np.stack([way.last[n] for way, n in zip(ways, choice, strict=True)], -1)
-    return Batch(path, axioms.judge(path.structure, rf, mo), read[valid], written[valid], last)
+    return PathExecutions(path, axioms.judge(path.structure, rf, mo), read[valid], written[valid], last)
 
 
 def _values(path: Path, source: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from xeemu.memory_model import page
 from xeemu.memory_model.events import Event
-from xeemu.memory_model.executions import Batch
+from xeemu.memory_model.executions import PathExecutions
 from xeemu.memory_model.relations import Relation
 
 _LEGEND = "rf: reads from, mo: overwrites, hb: happens after (the nearest events)"
@@ -138,7 +138,7 @@ def label(event: int) -> str:
     return chr(ord("a") + event) if event < 26 else chr(ord("A") + event - 26)
 
 
-def full_outcomes(batch: Batch, among: np.ndarray) -> Iterator[tuple[int, Outcome]]:
+def full_outcomes(batch: PathExecutions, among: np.ndarray) -> Iterator[tuple[int, Outcome]]:
     """The different outcomes of some executions of a batch, `[B]` bool, each with the first that ends so."""
     program, found = batch.path.program, batch.path.definitions
     names = (*program.registers, *(location.name for location in program.locations))
@@ -155,7 +155,7 @@ def full_outcomes(batch: Batch, among: np.ndarray) -> Iterator[tuple[int, Outcom
         yield n, Outcome(names, tuple(map(ends.get, names)))
 
 
-def racing(batch: Batch, among: np.ndarray) -> Iterator[tuple[int, int, int]]:
+def racing(batch: PathExecutions, among: np.ndarray) -> Iterator[tuple[int, int, int]]:
     """The pairs of events that race in some executions of a batch, `[B]` bool, after the first that has the race."""
     numbers = among.nonzero()[0]
     rows = batch.model.races.rows[numbers]
@@ -166,7 +166,7 @@ def racing(batch: Batch, among: np.ndarray) -> Iterator[tuple[int, int, int]]:
             yield int(numbers[(rows[:, a] >> b & 1).argmax()]), a, b
 
 
-def witness(batch: Batch, execution: int, outcome: Outcome | None = None) -> Witness:
+def witness(batch: PathExecutions, execution: int, outcome: Outcome | None = None) -> Witness:
     """One execution of a batch; its outcome is looked up if it is not given."""
     if outcome is None:
         ((_, outcome),) = full_outcomes(batch, np.arange(len(batch.read)) == execution)

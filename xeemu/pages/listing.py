@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 
 @dataclasses.dataclass(frozen=True)
-class Cell:
+class ListingFigure:
     """A figure beside a line.
 
     Attributes:
@@ -20,7 +20,7 @@ class Cell:
 
 
 @dataclasses.dataclass(frozen=True)
-class Line:
+class ListingLine:
     """A line of a source.
 
     Attributes:
@@ -33,31 +33,31 @@ class Line:
 
     number: int
     text: str
-    cells: tuple[Cell, ...] = ()
+    cells: tuple[ListingFigure, ...] = ()
     notes: tuple[tuple[str, str], ...] = ()
     marked: bool = False
 
 
-def cells(figures: Mapping[int, float | None], total: float, shown: Mapping[int, str]) -> dict[int, Cell]:
+def cells(figures: Mapping[int, float | None], total: float, shown: Mapping[int, str]) -> dict[int, ListingFigure]:
     """For each line of one column its cell; a figure that is not known has no heat."""
     return {
-        line: Cell(shown[line], 0.0 if figure is None or not total else figure / total, figure or 0.0)
+        line: ListingFigure(shown[line], 0.0 if figure is None or not total else figure / total, figure or 0.0)
         for line, figure in figures.items()
     }
 
 
 def lines(
     texts: Mapping[int, str],
-    columns: Sequence[Mapping[int, Cell]],
+    columns: Sequence[Mapping[int, ListingFigure]],
     notes: Mapping[int, Sequence[tuple[str, str]]],
     marked: frozenset[int] = frozenset(),
-) -> list[Line]:
+) -> list[ListingLine]:
     """The lines in their order, each with its cell of each column and its notes."""
     return [
-        Line(
+        ListingLine(
             number,
             text,
-            tuple(column.get(number, Cell()) for column in columns),
+            tuple(column.get(number, ListingFigure()) for column in columns),
             tuple(notes.get(number, ())),
             number in marked,
         )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from xeemu.pages import rendering
-from xeemu.pages.listing import Cell
+from xeemu.pages.listing import ListingFigure
 
 
 @dataclasses.dataclass(frozen=True)
@@ -15,22 +15,22 @@ class Columns:
 
     Attributes:
       heads: of the columns.
-      rows: their cells; a cell that is sorted by another number than its text says is a `Cell`.
+      rows: their cells; a cell that is sorted by another number than its text says is a `ListingFigure`.
       title: above the table; empty for none.
       text: how many of the columns, from the left, are text; numbers are set flush right.
       code: true if the text is that of a program.
     """
 
     heads: Sequence[str]
-    rows: Sequence[Sequence[str | Cell]]
+    rows: Sequence[Sequence[str | ListingFigure]]
     title: str = ""
     text: int = 1
     code: bool = False
 
     @property
-    def cells(self) -> list[list[Cell]]:
-        """The rows, with a `Cell` for each cell."""
-        return [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in self.rows]
+    def cells(self) -> list[list[ListingFigure]]:
+        """The rows, with a `ListingFigure` for each cell."""
+        return [[cell if isinstance(cell, ListingFigure) else ListingFigure(cell) for cell in row] for row in self.rows]
 
 
 def tables(title: str, parts: Sequence[Columns | str], text: str, about: str = "") -> str:

@@ -33,8 +33,8 @@ def _neutral_result(op: Op, definitions: Mapping[Value, Op]) -> Value | None:
     first, second = op.operands
     pairs = [(first, second)] if op.name == "sub" else [(first, second), (second, first)]
     neutral = 1 if op.name == "mul" else 0
-    alike = ((kept, other) for kept, other in pairs if kept.shape == op.results[0].shape)
-    return next((kept for kept, other in alike if _is_number(other, neutral, definitions)), None)
+    same = ((kept, other) for kept, other in pairs if kept.shape == op.results[0].shape)
+    return next((kept for kept, other in same if _is_number(other, neutral, definitions)), None)
 
 
 def _is_sum(op: Op) -> bool:

@@ -54,8 +54,8 @@ def remade(program: Program, body: Region) -> Program:
     if found is program.body:
         return program
     # Those of the program are in the order in which it makes them.
-    made, left = ([op.results for op in each.walk() if op.name == ops.ALLOCATE] for each in (program.body, found))
-    kept = tuple(a for a, results in zip(program.allocations, made, strict=True) if results in left)
+    result, left = ([op.results for op in each.walk() if op.name == ops.ALLOCATE] for each in (program.body, found))
+    kept = tuple(a for a, results in zip(program.allocations, result, strict=True) if results in left)
     return dataclasses.replace(program, body=found, allocations=kept)
 
 
@@ -68,8 +68,8 @@ def live(region: Region) -> Region:
         left = _with_live_regions(op if needed.issuperset(op.results) else _without_dead_results(op, needed))
         kept.append(left)
         needed.update(left.used)
-    made = tuple(reversed(kept))
-    return region if made == region.ops else dataclasses.replace(region, ops=made)
+    result = tuple(reversed(kept))
+    return region if result == region.ops else dataclasses.replace(region, ops=result)
 
 
 def _with_live_regions(op: Op) -> Op:
@@ -104,19 +104,19 @@ def _without_dead_carries(op: Op, kept: set[int]) -> Op:
     carries = op.attributes.get("carries", len(op.operands))
     while True:
         left = live(dataclasses.replace(body, outputs=_chosen(body.outputs, kept)))
-        taken = {k for each in (*predicate, left) for k in _used_inputs(each)}
-        carried = {k for k in taken if k < carries}
+        inputs = {k for each in (*predicate, left) for k in _used_inputs(each)}
+        carried = {k for k in inputs if k < carries}
         if carried <= kept:
             break
         kept |= carried
-    taken |= {k for k in kept if k < carries}
-    if (len(taken), len(kept)) == (len(op.operands), len(op.results)):
+    inputs |= {k for k in kept if k < carries}
+    if (len(inputs), len(kept)) == (len(op.operands), len(op.results)):
         return op
-    regions = tuple(dataclasses.replace(each, inputs=_chosen(each.inputs, taken)) for each in (*predicate, left))
-    count = {"carries": len([k for k in taken if k < carries])} if op.name == "scan" else {}
+    regions = tuple(dataclasses.replace(each, inputs=_chosen(each.inputs, inputs)) for each in (*predicate, left))
+    count = {"carries": len([k for k in inputs if k < carries])} if op.name == "scan" else {}
     return dataclasses.replace(
         op,
-        operands=_chosen(op.operands, taken),
+        operands=_chosen(op.operands, inputs),
         results=_chosen(op.results, kept),
         regions=regions,
         attributes={**op.attributes, **count},

@@ -86,11 +86,11 @@ class _Promotion:
         if not any(are_values):
             return None
         values = rewriter.values(op.operands)
-        left = [value for value, is_value in zip(values, are_values, strict=True) if not is_value]
+        stored = [value for value, is_value in zip(values, are_values, strict=True) if not is_value]
         memories = [value for value, is_value in zip(op.results, are_values, strict=False) if not is_value]
         if memories:
             Builder(self.program, rewriter, op).add(
-                dataclasses.replace(op, operands=tuple(left), results=tuple(memories))
+                dataclasses.replace(op, operands=tuple(stored), results=tuple(memories))
             )
         each = zip(op.results, values, are_values, strict=False)
         return [value if is_value else result for result, value, is_value in each]

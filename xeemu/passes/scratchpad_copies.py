@@ -182,7 +182,7 @@ class _Search:
         if not all(e.known for e in (*load.index, *alike)):
             return None
         facts = periodicity.divided(
-            self._boxes(store), lambda inside: (inside.box, self._steps(inside, load.index, alike)), few=_ALL
+            self._boxes(store), lambda inside: (inside.box, self._steps(inside, load.index, alike)), points_limit=_ALL
         )
         found = {steps for _, steps in facts}
         if len(found) != 1 or None in found:

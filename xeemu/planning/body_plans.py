@@ -198,7 +198,7 @@ class _Planner:
     def body(
         self,
         facts: Facts,
-        taken: Sequence[Layout],
+        inputs: Sequence[Layout],
         masked: bool,
         iteration: Iteration | None = None,
         loaded: Collection[int] = (),
@@ -208,7 +208,7 @@ class _Planner:
 
         Args:
           facts: what is known of it.
-          taken: how the values are laid out that it takes; those at the end that are missing, by item.
+          inputs: how the values are laid out that it takes; those at the end that are missing, by item.
           masked: true if masks of the control flow or of the global range leave work-items out.
           iteration: the one of a loop's block that it is, if it is one.
           loaded: see `MemoryOperations`.
@@ -227,16 +227,16 @@ class _Planner:
             loaded,
             not (self.observation.watched or (iteration is not None and iteration.at_once)),
         )
-        assignment = self._assignment(facts, taken, iteration is not None and iteration.at_once)
+        assignment = self._assignment(facts, inputs, iteration is not None and iteration.at_once)
         return self._planned(memory, assignment, range(len(facts.body.ops)), overwritten)
 
-    def slice_of(self, facts: Facts, taken: Sequence[Layout], values: Sequence[Value]) -> BodyPlan:
+    def slice_of(self, facts: Facts, inputs: Sequence[Layout], values: Sequence[Value]) -> BodyPlan:
         """The plan of what some values of a (sub)program need, for all groups."""
         memory = MemoryOperations(facts, self.chunk, self.storages, False)
-        return self._planned(memory, self._assignment(facts, taken, False), facts.body.needed(values))
+        return self._planned(memory, self._assignment(facts, inputs, False), facts.body.needed(values))
 
-    def _assignment(self, facts: Facts, taken: Sequence[Layout], at_once: bool) -> LayoutAssignment:
-        return layout_assignment.of_body(facts, tuple(taken), dataclasses.replace(self.setting, at_once=at_once))
+    def _assignment(self, facts: Facts, inputs: Sequence[Layout], at_once: bool) -> LayoutAssignment:
+        return layout_assignment.of_body(facts, tuple(inputs), dataclasses.replace(self.setting, at_once=at_once))
 
     def _planned(
         self,
@@ -331,17 +331,17 @@ class _Operations:
         self, inner: Facts, given: Sequence[Value], masked: bool, overwritten: Collection[Value] = ()
     ) -> BodyPlan:
         """The plan of a body that sees values around it, and is given such."""
-        taken = self._layouts([*inner.body.captures, *given])
-        return self.planner.body(inner, taken, masked, overwritten=overwritten)
+        inputs = self._layouts([*inner.body.captures, *given])
+        return self.planner.body(inner, inputs, masked, overwritten=overwritten)
 
     def _choice(self, number: int, op: Op, overwritten: Collection[Value]) -> ChoicePlan:
         chunk, inner = self.planner.chunk, self.facts.inner[number]
         by = branch_plans.of_choice(op, self.facts, self.planner.observation.watched, chunk.target)
-        taken = [by.number] if isinstance(by, branch_plans.Folded) else range(len(inner))
+        inputs = [by.number] if isinstance(by, branch_plans.Folded) else range(len(inner))
         masked = self.memory.masked or isinstance(by, Divergent)
         known = [self.facts.values[v] for v in op.results]
         carried = Carried(known, self._layouts(op.results), chunk.geometry)
-        return ChoicePlan(by, {k: self._inner(inner[k], (), masked, overwritten).carried(carried) for k in taken})
+        return ChoicePlan(by, {k: self._inner(inner[k], (), masked, overwritten).carried(carried) for k in inputs})
 
     def _while(self, number: int, op: Op, loop: While) -> WhileLoopPlan:
         predicate, inner = self.facts.inner[number]
@@ -375,10 +375,10 @@ class _Operations:
             watched=planner.observation.watched or self._counts_loops(inner),
         )
         by, carried = loop_plans.of_loop(loop), self._carried(inner, op.results[: scan.carries])
-        taken, first = [*self._layouts(inner.body.captures), *carried.layouts], self._first(carried, op)
+        inputs, first = [*self._layouts(inner.body.captures), *carried.layouts], self._first(carried, op)
 
         def body(iteration: Iteration | None = None, loaded: Collection[int] = ()) -> BodyPlan:
-            return planner.body(inner, taken, masked, iteration, loaded).carried(carried)
+            return planner.body(inner, inputs, masked, iteration, loaded).carried(carried)
 
         if isinstance(by, OneByOne):
             return CountedLoopPlan(loop, by, {None: body()}, None, first)
@@ -386,7 +386,7 @@ class _Operations:
         bodies: dict[Iteration | None, BodyPlan] = {b.iteration: body(b.iteration, b.loads.keys()) for b in blocks}
         windows = {n for b in blocks for n in (*b.loads, *b.updates)} | by.versions.checks.keys()
         indices = [ops.indices(inner.body.ops[n])[0] for n in sorted(windows)]
-        address_plan = planner.slice_of(inner, taken, indices) if windows else None
+        address_plan = planner.slice_of(inner, inputs, indices) if windows else None
         collected = collected_updates.of_loop(by, {k: each.operations for k, each in bodies.items()}, planner.chunk)
         return CountedLoopPlan(loop, by, bodies, address_plan, first, collected)
 

@@ -131,14 +131,14 @@ def spared(body: Region, comparisons: Mapping[int, Comparison]) -> dict[Value, i
     """
     if not comparisons:
         return {}
-    found, wanted = dict[Value, int](), set[Any](a for a in body.outputs if not isinstance(a, Constant))
+    found, possible = dict[Value, int](), set[Any](a for a in body.outputs if not isinstance(a, Constant))
     for number, op in reversed(list(enumerate(body.ops))):
         if number in comparisons:
-            wanted.add(comparisons[number].value)
-        elif _is_plain(op) and wanted.isdisjoint(op.results):
+            possible.add(comparisons[number].value)
+        elif _is_plain(op) and possible.isdisjoint(op.results):
             found |= dict.fromkeys(op.results, number)
         else:
-            wanted.update(a for a in op.used if not isinstance(a, Constant))
+            possible.update(a for a in op.used if not isinstance(a, Constant))
     return found
 
 

@@ -17,8 +17,8 @@ def applies(op: Op, facts: Facts) -> bool:
     """
     if op.name not in ("div", "rem") or op.results[0].dtype not in (np.int32, np.uint32):
         return False
-    shape, (many, divisor) = op.results[0].shape, (facts.value(a) for a in op.used)
-    if op.operands[0].shape != shape or not (shape or many.varying) or divisor.varying:
+    shape, (dividend, divisor) = op.results[0].shape, (facts.value(a) for a in op.used)
+    if op.operands[0].shape != shape or not (shape or dividend.varying) or divisor.varying:
         return False
     return divisor.form is not None and divisor.form.based and forms.single(divisor.form.pattern) is not None
 

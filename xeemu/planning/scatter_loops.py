@@ -56,9 +56,9 @@ def of_loop(scan: control.Scan, facts: Facts) -> Mapping[int, Scattered] | None:
         if not chain or v is not out or len({kinds[n] for n in chain}) > 1:
             return None
         updates[k] = Scattered(tuple(chain))
-    kept = {n for update in updates.values() for n in update.numbers}
+    found = {n for update in updates.values() for n in update.numbers}
     changes = (n for n, e in enumerate(body.ops) if e.name in ops.LANGUAGE and e.name not in READING)
-    return updates if updates and all(n in kept for n in changes) else None
+    return updates if updates and all(n in found for n in changes) else None
 
 
 def _operation(op: Op, facts: Facts) -> str | None:

@@ -65,9 +65,9 @@ def _materialises(algorithm: Op, facts: Facts) -> bool:
     """True if what takes long to compute goes into a group's algorithm and elsewhere: it is there at once then."""
     body, before = facts.body, set(facts.body.needed(algorithm.operands))
     each = (v for n in before if ops.of(body.ops[n]).slow for v in body.ops[n].results)
-    made = {v for v in each if facts.values[v].varying}
+    results = {v for v in each if facts.values[v].varying}
     others = (op for n, op in enumerate(body.ops) if n not in before and op is not algorithm)
-    return any(not made.isdisjoint(op.used) for op in others)
+    return any(not results.isdisjoint(op.used) for op in others)
 
 
 def _is_common(known: Known) -> bool:

@@ -158,7 +158,7 @@ def of_collective(op: Op, geometry: Geometry) -> Layout:
     algorithm: Collective = op.attributes["collective"]
     if algorithm.level != collectives.SUB_GROUP or geometry.items % algorithm.lanes:
         return BY_ITEM
-    uniform = algorithm.alike(*(a.ndim for a in op.operands[1:]))
+    uniform = algorithm.gives_same(*(a.ndim for a in op.operands[1:]))
     return BySubgroup(algorithm.lanes, uniform=True) if uniform else BY_ITEM
 
 

@@ -14,7 +14,7 @@ _SURE_BYTES = 4
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Contents:
+class LaunchContents:
     """The memories of a launch before it.
 
     Attributes:
@@ -28,7 +28,7 @@ class Contents:
     unset: Mapping[str, np.ndarray]
 
     @classmethod
-    def of(cls, values: Sequence[Any]) -> "Contents":
+    def of(cls, values: Sequence[Any]) -> "LaunchContents":
         unset = {}
         for one in values:
             if isinstance(one, Pointed) and one.memory is not None:

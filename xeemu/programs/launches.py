@@ -11,7 +11,7 @@ from xeemu.frontends import tree, types
 from xeemu.frontends.hosting import layouts
 from xeemu.frontends.hosting.machine import Machine
 from xeemu.frontends.hosting.memories import LOCAL, Memory
-from xeemu.frontends.hosting.rewriting import Rewriter
+from xeemu.frontends.hosting.rewriting import TreeRewriter
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.sycl import host
 from xeemu.frontends.sycl.parameters import Leaf
@@ -131,7 +131,7 @@ class MemorySharing:
             if base is not None:
                 given[variables[k]] = _into(variables[base], variables[k], offsets.get(k))
         kept = [v for k, v in enumerate(variables) if self.bases[k] in (None, k)]
-        return Rewriter(given, lambda call: None).of(value), [*kept, *offsets.values()]
+        return TreeRewriter(given, lambda call: None).of(value), [*kept, *offsets.values()]
 
     def values(self, values: Sequence[Any], variables: Sequence[Variable]) -> list[Any]:
         """The arguments of that kernel, whose parameters are `variables`."""

@@ -23,7 +23,7 @@ from xeemu.language.dialect import SYCL_CPP
 from xeemu.language.kernel import Kernel
 from xeemu.language.ndrange import NDRange
 from xeemu.launching.launch import launch
-from xeemu.programs.contents import Contents
+from xeemu.programs.contents import LaunchContents
 from xeemu.programs.launches import Pointed
 from xeemu.programs.outlining import STATE, LoopForm, Outlined
 from xeemu.programs.reads import Reads
@@ -169,7 +169,7 @@ class _Carrying:
             if isinstance(one, Pointed) and one.memory in machine.shared:
                 assert one.memory is not None
                 machine.on_access(one.memory, one.variable.name in self.loop.written)
-        contents = Contents.of(values)
+        contents = LaunchContents.of(values)
         kernel = self.loop.kernel(open_)
         launched = launch(kernel, _ALONE, max_iterations=_MOST_ITERATIONS)
         if contents.unset.keys() & self.loop.loaded:

@@ -9,7 +9,7 @@ from xeemu.frontends.functions import Function
 from xeemu.frontends.hosting import intrinsics, layouts
 from xeemu.frontends.hosting.machine import Frame, Machine
 from xeemu.frontends.hosting.memories import LOCAL, Memory
-from xeemu.frontends.hosting.rewriting import Rewriter
+from xeemu.frontends.hosting.rewriting import TreeRewriter
 from xeemu.frontends.hosting.unknowns import UNKNOWN
 from xeemu.frontends.lowering import effects
 from xeemu.frontends.tree import Expression, SourceLocation, Statement, Variable
@@ -103,7 +103,7 @@ class Outlined:
 
     def function(self) -> Function:
         """The function of the kernel, the same one for loops of the same form and shape."""
-        made = Rewriter(self.given, self._call).of(scalar_replacement.replaced(self.form.loop))
+        made = TreeRewriter(self.given, self._call).of(scalar_replacement.replaced(self.form.loop))
         whole = tree.Block(self.place, (*self.first, made, *self.last))
         name = f"the loop of line {self.place.line}"
         return Function(name, tuple(self.parameters), types.VOID, self.place, True, read=lambda: whole)

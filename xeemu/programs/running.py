@@ -33,7 +33,7 @@ from xeemu.language.places import from_here
 from xeemu.launching.launch import launch
 from xeemu.launching.printing import printed
 from xeemu.programs import launches, naming
-from xeemu.programs.contents import Contents
+from xeemu.programs.contents import LaunchContents
 from xeemu.programs.exceptions import Exceptions
 from xeemu.programs.frees import Frees
 from xeemu.programs.launches import MemorySharing, Pointed
@@ -225,7 +225,7 @@ class _Run:
         values = [*(values if sharing is None else sharing.values(values, variables)), *constants]
         if machine.commands.open:
             machine.commands.discard_all()
-        contents = Contents.of(values)
+        contents = LaunchContents.of(values)
         place = machine.place
         submitted = Submitted(
             name, place.file, place.line, nd_range, contents.arguments, kernel, self.device, contents.unset,
@@ -346,7 +346,7 @@ def _placed(error: Error, machine: Machine) -> Error:
     return refused if type(error) is KernelError else type(error)(str(refused))
 
 
-def _accesses(submitted: Submitted, contents: Contents, changed: Any) -> list[CommandAccess]:
+def _accesses(submitted: Submitted, contents: LaunchContents, changed: Any) -> list[CommandAccess]:
     """What a launch does with memories that others may access, too."""
     assert submitted.kernel.interface is not None
     after = contents.changed(submitted.kernel.interface.written, changed)

@@ -10,7 +10,7 @@ import numpy as np
 
 from xeemu.language.program import Program
 from xeemu.stepping import preparing, steps, turns
-from xeemu.stepping.interleaving import Launch
+from xeemu.stepping.interleaving import SteppedLaunch
 from xeemu.stepping.rounds import Rounds
 from xeemu.stepping.steps import Code, Register
 
@@ -40,7 +40,7 @@ def run(program: Program, given: Sequence[Any], group: int, seen: Seen, max_iter
     return launch
 
 
-class Alone(Launch):
+class Alone(SteppedLaunch):
     """One work-group under way; the axis of groups has one element."""
 
     def __init__(
@@ -69,7 +69,7 @@ class Alone(Launch):
             return np.broadcast_to(steps.group_ids(self._whole, number)[self._group], self._present.shape)
         return super()._start(register, what, number, given)
 
-    def _seen(self, place: int, members: np.ndarray) -> None:
+    def _notify(self, place: int, members: np.ndarray) -> None:
         self._tell(self, place, self._masked(self.code.scopes.get(place), members)[0])
 
 

@@ -54,7 +54,7 @@ def of_program(program: Program, by_line: bool = False) -> Code:
     ]
     writer.body(program.body, inputs)
     writer.close()
-    kept = steps.kept(writer.steps) | {mask.number for mask in writer.scopes.values()}
+    kept = steps.read_later(writer.steps) | {mask.number for mask in writer.scopes.values()}
     for register in writer.registers:
         if register.number in kept and not isinstance(register.dtype, np.dtype):
             raise source.kernel_error(

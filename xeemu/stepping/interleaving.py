@@ -48,7 +48,7 @@ def run(
     """
     with jax.enable_x64(program.wide), jax.default_device(preparing.host()), np.errstate(all="ignore"):
         rounds = Rounds(program.geometry, max_iterations)
-        launch = Launch(preparing.of_program(program), given, turns.Turns(seed, program.geometry), rounds)
+        launch = SteppedLaunch(preparing.of_program(program), given, turns.Turns(seed, program.geometry), rounds)
         launch.run()
     shapes = [np.shape(a) for a in given]
     return [launch.memories[_argument(program, k)].cells.reshape(shapes[k]) for k in program.outputs]
@@ -82,7 +82,7 @@ def _argument(program: Program, number: int) -> Allocation:
     return memory
 
 
-class Launch:
+class SteppedLaunch:
     """A launch under way.
 
     Attributes:
@@ -110,7 +110,7 @@ class Launch:
         self._rows = np.arange(shape[1]) // self.geometry.sub_group_size
         self._memory = Memories(prepared.program, given, drawn)
         self._values: dict[int, np.ndarray] = {}
-        for register, what, number in prepared.code.given:
+        for register, what, number in prepared.code.initial:
             self._values[register.number] = self._start(register, what, number, given)
 
     @property
@@ -122,7 +122,7 @@ class Launch:
         """`[groups, items]` which work-items there are."""
         return _present(self.geometry)
 
-    def _seen(self, place: int, members: np.ndarray) -> None:
+    def _notify(self, place: int, members: np.ndarray) -> None:
         """Work-items, by a mask of `[groups, items]`, have carried out a step; for those who watch a launch."""
 
     def _start(self, register: Register, what: str, number: int | None, given: Sequence[Any]) -> np.ndarray:
@@ -170,8 +170,8 @@ class Launch:
                 self._access(step, members)
             case Fence():
                 self._fence(step, self._masked(step.where, members))
-        self._seen(place, members)
-        self._go_on(members, self._targets(step, place, members))
+        self._notify(place, members)
+        self._advance(members, self._targets(step, place, members))
 
     def _targets(self, step: Any, place: int, members: np.ndarray) -> Any:
         if not isinstance(step, Branch):
@@ -188,7 +188,7 @@ class Launch:
         arrays = [*self._values.values(), *(contents.cells for contents in self.memories.values()), self._ended]
         return tuple(array.tobytes() for array in arrays)
 
-    def _go_on(self, members: np.ndarray, targets: Any) -> None:
+    def _advance(self, members: np.ndarray, targets: Any) -> None:
         self._places[members] = self.prepared.onward[targets]
         self._waits[members] = False
         self._end(members)
@@ -210,11 +210,11 @@ class Launch:
         read, written, function = self.prepared.compiled[place]
         if not written:
             return
-        results = function([self.held(r) for r in read])
+        results = function([self.value_of(r) for r in read])
         for register, result in zip(written, results, strict=True):
             self._assign(register, members, np.asarray(result)[members])
 
-    def held(self, register: Register) -> np.ndarray:
+    def value_of(self, register: Register) -> np.ndarray:
         """`[groups, items, ...]` what each work-item holds of a register."""
         if register.number not in self._values:
             rank = len(self.geometry.local_range) if register.lanewise else 0
@@ -223,7 +223,7 @@ class Launch:
         return self._values[register.number]
 
     def _assign(self, register: Register, members: np.ndarray, values: np.ndarray) -> None:
-        held = self.held(register)
+        held = self.value_of(register)
         held[members] = values.reshape(len(values), *held.shape[2:])
 
     def elements(self, operand: Operand, shape: tuple[int, ...]) -> np.ndarray:
@@ -233,10 +233,12 @@ class Launch:
         private = shape[len(local) :]
         count = math.prod(private)
         if isinstance(operand, Register) and operand.lanewise:
-            held = self.held(operand)
+            held = self.value_of(operand)
             return np.broadcast_to(held, (*lanes, *private)).reshape(*lanes, count)
         held = (
-            self.held(operand) if isinstance(operand, Register) else np.broadcast_to(operand, (*lanes, *operand.shape))
+            self.value_of(operand)
+            if isinstance(operand, Register)
+            else np.broadcast_to(operand, (*lanes, *operand.shape))
         )
         if held.ndim == 2:
             return np.broadcast_to(held[..., None], (*lanes, count))
@@ -308,11 +310,11 @@ class Launch:
         """Work-items wait; those that are the last ones expected let all of their group or sub-group go on."""
         only_orders = step.exchange is None and step.where is None and step.active is None and bool(step.memories)
         if self.turns.manner.late_barriers and step.level == collectives.GROUP and only_orders:
-            self._go_past(step, place, members)
+            self._pass_barrier(step, place, members)
             return
         if step.where is not None:
             reached = self._masked(step.where, members)
-            self._go_on(members & ~reached, place + 1)
+            self._advance(members & ~reached, place + 1)
             members = reached
         self._waits |= members
         together = (self._waits & (self._places == place)) | ~self._present
@@ -321,7 +323,7 @@ class Launch:
         else:
             complete = np.stack([together[:, self._rows == r].all(axis=1) for r in range(self._rows[-1] + 1)], axis=1)
             complete = complete[:, self._rows]
-        self._part(step, place, complete & self._waits & (self._places == place))
+        self._release(step, place, complete & self._waits & (self._places == place))
 
     def _masked(self, mask: Operand | None, members: np.ndarray) -> np.ndarray:
         """Of work-items those of a mask."""
@@ -329,7 +331,7 @@ class Launch:
             return members
         return members & self.elements(mask, self.geometry.local_range)[:, :, 0].astype(bool)
 
-    def _part(self, step: GroupFunction, place: int, members: np.ndarray) -> None:
+    def _release(self, step: GroupFunction, place: int, members: np.ndarray) -> None:
         if not members.any():
             return
         if step.exchange is not None:
@@ -341,17 +343,17 @@ class Launch:
             self._memory.acquire(active, step.memories)
         if self._history is not None and (step.memories or step.exchange is None) and active.any():
             self._history.add(Synchronised(step, np.flatnonzero(active)))
-        self._seen(place, active)
-        self._go_on(members, place + 1)
+        self._notify(place, active)
+        self._advance(members, place + 1)
         self.turns.redraw()
 
     # Barriers that work-items go past: only the accesses that they order wait.
 
-    def _go_past(self, step: GroupFunction, place: int, members: np.ndarray) -> None:
+    def _pass_barrier(self, step: GroupFunction, place: int, members: np.ndarray) -> None:
         """Work-items go past a barrier, owing it that all others get there."""
         self._memory.publish(members, step.memories, visibility.GROUP)
-        complete = self._owed.go_past(place, members, self._present)
-        self._go_on(members, place + 1)
+        complete = self._owed.pass_barrier(place, members, self._present)
+        self._advance(members, place + 1)
         if complete.any():
             self._memory.acquire(complete[:, None] & self._present, step.memories)
             freed = self._blocked & complete[:, None]

@@ -12,7 +12,7 @@ from xeemu.language.orders import ACQUIRING, RELEASING
 from xeemu.language.program import Program
 from xeemu.stepping import turns, visibility
 from xeemu.stepping.steps import AccessStep
-from xeemu.stepping.visibility import Contents, Who
+from xeemu.stepping.visibility import Contents, WorkItemUnits
 
 Lanes = tuple[np.ndarray, ...]
 """Lanes of an access: `[k]` numbers of the work-items among those of a step, and `[k]` of their elements."""
@@ -45,7 +45,7 @@ class Memories:
     def __init__(self, program: Program, given: Sequence[Any], drawn: turns.Turns):
         self._geometry, self._turns = program.geometry, drawn
         shape = (self._geometry.groups, self._geometry.items)
-        self._who = [[Who.of(g, i, self._geometry) for i in range(shape[1])] for g in range(shape[0])]
+        self._who = [[WorkItemUnits.of(g, i, self._geometry) for i in range(shape[1])] for g in range(shape[0])]
         self.contents = self._initial(program, given)
         # When each work-item last acquired what others have stored to a memory.
         self._acquired = {memory: np.zeros(shape, np.int64) for memory in self.contents}
@@ -148,10 +148,10 @@ class Memories:
         return _Members(self._who, accesses.group, accesses.item)
 
 
-class _Members(Sequence[Who]):
+class _Members(Sequence[WorkItemUnits]):
     """The work-items that take a step together, found in the table of all when asked for."""
 
-    def __init__(self, table: list[list[Who]], group: np.ndarray, item: np.ndarray):
+    def __init__(self, table: list[list[WorkItemUnits]], group: np.ndarray, item: np.ndarray):
         self._table, self._group, self._item = table, group, item
 
     def __len__(self) -> int:

@@ -32,7 +32,7 @@ class OwedBarriers:
         """`[groups, items]` which work-items have gone past one."""
         return self.places != _NOTHING
 
-    def go_past(self, place: int, members: np.ndarray, present: np.ndarray) -> np.ndarray:
+    def pass_barrier(self, place: int, members: np.ndarray, present: np.ndarray) -> np.ndarray:
         """Work-items go past a barrier; `[groups]` those that are all there now, and owe nothing any more."""
         self.places[members], self.ever = place, True
         complete: np.ndarray = ((self.places == place) | ~present).all(axis=1)

@@ -50,7 +50,7 @@ def of_program(program: Program, by_line: bool = False) -> PreparedCode:
     for place, step in enumerate(code.steps):
         straight = step.exchange if isinstance(step, GroupFunction) else step
         if isinstance(straight, Straight):
-            written, function = steps.compiled(straight, code.kept, program.geometry, kind)
+            written, function = steps.compiled(straight, code.read_later, program.geometry, kind)
             compiled[place] = steps.inputs(straight), written, function
     return PreparedCode(program, code, compiled, _onward(code))
 

@@ -16,7 +16,7 @@ class Recorded(NamedTuple):
     """What a run in an order took.
 
     Attributes:
-      effort: of all turns, see `Launch.run`; more than was allowed if the run was given up.
+      effort: of all turns, see `SteppedLaunch.run`; more than was allowed if the run was given up.
       steps: int64 `[groups, items]` that each work-item has taken.
     """
 
@@ -44,5 +44,5 @@ def recorded(program: Program, given: Sequence[Any], order: turns.Turns, history
     """
     with jax.enable_x64(program.wide), jax.default_device(preparing.host()), np.errstate(all="ignore"):
         rounds = Rounds(program.geometry, None)
-        launch = interleaving.Launch(preparing.of_program(program), given, order, rounds, history)
+        launch = interleaving.SteppedLaunch(preparing.of_program(program), given, order, rounds, history)
         return Recorded(launch.run(most), launch.taken)

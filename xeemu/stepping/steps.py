@@ -172,20 +172,20 @@ class Code:
     Attributes:
       steps: in order; a work-item that has passed the last one has ended.
       registers: all of them.
-      given: registers with a value from the start: of the `"argument"` of a number, or the `"local_id"` or `"group_id"`
-        in a dimension (None for the linear one).
-      kept: numbers of the registers that some later step reads.
+      initial: registers with a value from the start: of the `"argument"` of a number, or the `"local_id"` or
+        `"group_id"` in a dimension (None for the linear one).
+      read_later: numbers of the registers that some later step reads.
       scopes: for somebody who watches, by the places of steps in divergent code the mask of who carries them out.
     """
 
     steps: tuple[Step, ...]
     registers: tuple[Register, ...]
-    given: tuple[tuple[Register, str, int | None], ...]
-    kept: frozenset[int]
+    initial: tuple[tuple[Register, str, int | None], ...]
+    read_later: frozenset[int]
     scopes: Mapping[int, Register]
 
 
-def kept(steps: Sequence[Step]) -> frozenset[int]:
+def read_later(steps: Sequence[Step]) -> frozenset[int]:
     """The registers that are read by another step than the one that computes them."""
     found: set[int] = set()
     for step in steps:

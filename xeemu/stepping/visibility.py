@@ -27,13 +27,13 @@ Pick = Callable[[int], int]
 
 
 @dataclasses.dataclass(frozen=True)
-class Who:
+class WorkItemUnits:
     """A work-item, by its numbers among the units of every level below the device."""
 
     units: tuple[int, int, int]
 
     @classmethod
-    def of(cls, group: int, item: int, geometry: Geometry) -> "Who":
+    def of(cls, group: int, item: int, geometry: Geometry) -> "WorkItemUnits":
         rows = -(-geometry.items // geometry.sub_group_size)
         return cls((group * geometry.items + item, group * rows + item // geometry.sub_group_size, group))
 
@@ -75,7 +75,7 @@ class Contents:
         """True if everybody sees all stores, and no load sees anything older."""
         return not self._remembers and not any(self._unseen)
 
-    def load(self, positions: np.ndarray, who: Sequence[Who], since: Sequence[int], pick: Pick) -> np.ndarray:
+    def load(self, positions: np.ndarray, who: Sequence[WorkItemUnits], since: Sequence[int], pick: Pick) -> np.ndarray:
         """What work-items see, each at its row of `positions`.
 
         Args:
@@ -96,7 +96,7 @@ class Contents:
                         values[row, column] = older[chosen - 1] if chosen else values[row, column]
         return values
 
-    def _older(self, position: int, who: Who, since: int) -> list[Any]:
+    def _older(self, position: int, who: WorkItemUnits, since: int) -> list[Any]:
         """What a work-item may still see of a position beside the newest value, the newest first."""
         found = []
         for when, before, level, unit in reversed(self._past[position]):
@@ -105,13 +105,13 @@ class Contents:
             found.append(before)
         return found
 
-    def _write(self, position: int, value: Any, who: Who, level: int) -> None:
+    def _write(self, position: int, value: Any, who: WorkItemUnits, level: int) -> None:
         """Changes what everybody sees by something that the unit of a level has seen before."""
         if self._remembers:
             self._past.setdefault(position, []).append((self.now, self.cells[position], level, who.units[level]))
         self.cells[position] = value
 
-    def store(self, position: int, value: Any, who: Who, delayed: bool) -> None:
+    def store(self, position: int, value: Any, who: WorkItemUnits, delayed: bool) -> None:
         """A plain store, which others see at once or later."""
         if delayed and self._top:
             self._unseen[ITEM].setdefault(who.units[ITEM], {})[position] = value
@@ -119,7 +119,7 @@ class Contents:
             self._forget(position, who, self._top)
             self._write(position, value, who, ITEM)
 
-    def update(self, position: int, values: Sequence[Any], who: Who, function: Update, level: int) -> Any:
+    def update(self, position: int, values: Sequence[Any], who: WorkItemUnits, function: Update, level: int) -> Any:
         """An atomic operation on what the unit of a level sees; gives the old value."""
         level = min(level, self._top)
         own = self._forget(position, who, level)
@@ -131,7 +131,7 @@ class Contents:
             self._unseen[level].setdefault(who.units[level], {})[position] = new
         return old
 
-    def publish(self, who: Who, level: int) -> None:
+    def publish(self, who: WorkItemUnits, level: int) -> None:
         """Lets the unit of a level see all that a work-item has stored, or has seen of its narrower units."""
         target = min(level, self._top)
         # What lies further out is older.
@@ -143,18 +143,18 @@ class Contents:
             elif mine:
                 self._unseen[target].setdefault(who.units[target], {}).update(mine)
 
-    def _seen_by(self, who: Who) -> dict[int, Any]:
+    def _seen_by(self, who: WorkItemUnits) -> dict[int, Any]:
         """What a work-item sees alone or with few others."""
         found = [self._unseen[level].get(who.units[level]) for level in range(self._top)]
         present = [mine for mine in found if mine]
         return present[0] if len(present) == 1 else dict(collections.ChainMap(*present))
 
-    def _forget(self, position: int, who: Who, level: int) -> list[Any]:
+    def _forget(self, position: int, who: WorkItemUnits, level: int) -> list[Any]:
         """Takes a store from the levels below one; gives its value, the newest first."""
         found = [self._unseen[k].get(who.units[k], {}) for k in range(level)]
         return [mine.pop(position) for mine in found if position in mine]
 
-    def _at(self, position: int, who: Who, level: int) -> Any:
+    def _at(self, position: int, who: WorkItemUnits, level: int) -> Any:
         for k in range(level, self._top):
             mine = self._unseen[k].get(who.units[k], {})
             if position in mine:

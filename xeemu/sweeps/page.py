@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from xeemu.pages import notebook
-from xeemu.pages.listing import Cell
+from xeemu.pages.listing import ListingFigure
 from xeemu.pages.notebook import Columns
 from xeemu.plurals import counted
 from xeemu.sweeps import text
@@ -30,7 +30,7 @@ def fragment(table: "Table") -> str:
     return notebook.tables(text.title(table), parts, str(table), ", ".join(text.same(table, varying)))
 
 
-def _ranked(number: int, row: "Row", unit: str, varying: list[str]) -> list[str | Cell]:
-    time = Cell(text.timed(row, unit).strip(), number=-1.0 if row.time_s is None else row.time_s)
-    occupancy = Cell(text.percent(row.occupancy), number=-1.0 if row.occupancy is None else row.occupancy)
+def _ranked(number: int, row: "Row", unit: str, varying: list[str]) -> list[str | ListingFigure]:
+    time = ListingFigure(text.timed(row, unit).strip(), number=-1.0 if row.time_s is None else row.time_s)
+    occupancy = ListingFigure(text.percent(row.occupancy), number=-1.0 if row.occupancy is None else row.occupancy)
     return [str(number), time, row.bound or "?", occupancy, *map(row.shown, varying)]

@@ -10,7 +10,7 @@ from xeemu.frontends.tree import Expression, Variable
 
 
 @dataclasses.dataclass(eq=False)
-class Rewriter:
+class TreeRewriter:
     """Copies a part of a tree.
 
     Attributes:
