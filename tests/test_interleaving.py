@@ -521,3 +521,47 @@ def test_work_items_that_wait_for_ever_are_told_with_the_line():
     with pytest.raises(xe.KernelError, match=r"32 work-items of group \d wait for ever.*\n.*# here") as error:
         xe.launch(half, RANGE, schedule=0)(X)
     assert "or none does" in str(error.value)
+
+
+def test_a_barrier_that_a_part_of_a_sub_group_reaches_is_told_with_the_line():
+    @xe.kernel(sub_group_size=16)
+    def half(wg, x):
+        lid = wg.local_id()
+        x = wg.cond(lid % 16 < 8, lambda x: wg.sub_group.barrier(x), lambda x: x, x)  # here
+        return x.at[wg.global_id()].set(lid)
+
+    for key in range(4):
+        with pytest.raises(xe.KernelError, match=r"8 of 16 work-items of sub-group .*\n.*# here") as error:
+            xe.launch(half, RANGE, schedule=key)(X)
+        assert "or none does" in str(error.value)
+
+
+PARTS_OF_SUB_GROUPS = {
+    "if (l % 16 < 8) BARRIER;": True,
+    "if (l < 8) BARRIER;": True,  # of one of the sub-groups
+    "for (int k = 0; k < l; k++) BARRIER;": True,
+    "for (int k = 0; k < l; k++) if (k == 2) BARRIER;": True,
+    "if (l < 16) BARRIER;": False,  # whole sub-groups
+    "for (int k = 0; k < l / 16; k++) BARRIER;": False,
+    "if (l % 16 < 8) x[i] = sub_group_reduce_add(l);": False,  # of those that are active
+    "if (i > 1000) BARRIER;": False,
+}
+
+
+@pytest.mark.parametrize("body", PARTS_OF_SUB_GROUPS)
+def test_a_schedule_refuses_the_barriers_of_sub_groups_that_a_check_finds(body):
+    source = """__attribute__((intel_reqd_sub_group_size(16))) kernel void k(global int *x) {
+    int l = get_local_id(0), i = get_global_id(0);
+    """
+    barrier = "sub_group_barrier(CLK_GLOBAL_MEM_FENCE)"
+    kernel = xe.load(source + body.replace("BARRIER", barrier) + "}")["k"]
+    x, ragged = np.zeros(80, np.int32), xe.NDRange(80, 40)
+    found = {finding.kind for finding in xe.check(kernel, ragged)(x)[1]}
+    assert ("barrier-divergence" in found) == PARTS_OF_SUB_GROUPS[body]
+    for key in range(3):
+        try:
+            xe.launch(kernel, ragged, schedule=key)(x)
+            refused = False
+        except xe.KernelError as error:
+            refused = "come to its barriers" in str(error)
+        assert refused == PARTS_OF_SUB_GROUPS[body]

@@ -32,7 +32,8 @@ def run(program: Program, given: Sequence[Any], group: int, seen: Seen, max_iter
       The work-group at its end.
 
     Raises:
-      KernelError: work-items wait for each other at different places; or a loop was given up.
+      KernelError: work-items wait for each other at different places; a part of a sub-group comes to one of its
+        barriers; or a loop was given up.
     """
     with jax.enable_x64(program.wide), jax.default_device(preparing.host()), np.errstate(all="ignore"):
         launch = Alone(program, given, group, seen, max_iterations)

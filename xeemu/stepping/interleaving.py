@@ -14,13 +14,13 @@ import numpy as np
 
 from xeemu.errors import KernelArgumentError
 from xeemu.ir import ops
-from xeemu.language import collectives, source
+from xeemu.language import collectives
 from xeemu.language.geometry import Geometry
 from xeemu.language.linearity import Allocation
 from xeemu.language.memory import poison
 from xeemu.language.orders import ACQUIRING, RELEASING
 from xeemu.language.program import Program
-from xeemu.stepping import preparing, steps, turns, visibility
+from xeemu.stepping import convergence, preparing, steps, turns, visibility
 from xeemu.stepping.history import Accessed, Fenced, History, Synchronised, bits
 from xeemu.stepping.memories import Accesses, Lanes, Memories, element_of
 from xeemu.stepping.owed_barriers import OwedBarriers
@@ -44,7 +44,8 @@ def run(
       max_iterations: of a loop that need not end, by one work-item; None for the default.
 
     Raises:
-      KernelError: work-items of a group wait for each other at different places; or a loop was given up.
+      KernelError: work-items of a group wait for each other at different places; a part of a sub-group comes to one of
+        its barriers; or a loop was given up.
     """
     with jax.enable_x64(program.wide), jax.default_device(preparing.host()), np.errstate(all="ignore"):
         rounds = Rounds(program.geometry, max_iterations)
@@ -144,7 +145,8 @@ class SteppedLaunch:
         while not self._ended.all():
             able = ~(self._ended | self._waits | self._blocked)
             if not able.any():
-                self._fail()
+                awaited = np.where(self._owed.owing, self._owed.places, self._places)
+                raise convergence.waiting(self.prepared.code, awaited, ~self._ended, self._present)
             members = self.turns.next(able, self._places)
             self.taken += members
             effort += turn + int(np.count_nonzero(members))
@@ -337,6 +339,8 @@ class SteppedLaunch:
         if step.exchange is not None:
             self._compute(place, members)
         active = self._masked(step.active, members)
+        if (error := convergence.parted(step, active, members, self._rows)) is not None:
+            raise error
         if step.memories:
             level = visibility.GROUP if step.level == collectives.GROUP else visibility.SUB_GROUP
             self._memory.publish(active, step.memories, level)
@@ -368,23 +372,6 @@ class SteppedLaunch:
         hindered = self._owed.hindered(step, members, bool(self.turns.manner.delay))
         self._blocked |= hindered
         return members & ~hindered
-
-    def _fail(self) -> None:
-        """Nobody can go on: some wait where others of their group will never come."""
-        under_way = ~self._ended
-        group = int(np.flatnonzero(under_way.any(axis=1))[0])
-        item = int(np.flatnonzero(under_way[group])[0])
-        awaited = np.where(self._owed.owing, self._owed.places, self._places)[group]
-        place = int(awaited[item])
-        there = under_way[group] & (awaited == place)
-        step = self.prepared.code.steps[place]
-        assert isinstance(step, GroupFunction)
-        raise source.kernel_error(
-            f"under this schedule {int(there.sum())} work-items of group {group} wait for ever, work-item {item} among "
-            f"them: the other {int(self._present[group].sum() - there.sum())} have ended or wait elsewhere. All "
-            "work-items of a group or sub-group reach a barrier or group algorithm, or none does",
-            step.site,
-        )
 
 
 def _present(geometry: Geometry) -> np.ndarray:
