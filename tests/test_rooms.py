@@ -73,6 +73,27 @@ def test_what_emits_makes_no_plan(path):
     assert not [name for name in (*used, *(name for _, name in names)) if name.rpartition(".")[2].startswith("of_")]
 
 
+_MAY_COMPARE_SIZES = {
+    "emitted_chunks": "what is divided by 1 stays as it is",
+    "positions": "an index of a narrow dtype is widened",
+    "transpose_sinking": "rewrites what was emitted, of which there is no plan before",
+}
+
+
+@pytest.mark.parametrize("path", sorted((pages.ROOT / "xeemu" / "emission").glob("*.py")), ids=lambda path: path.stem)
+def test_what_emits_chooses_by_no_size(path):
+    """What a size or a number decides is decided in `planning`, and a value of the plan."""
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    tests = [node.test for node in nodes if isinstance(node, ast.If | ast.IfExp | ast.While)]
+    tests += [test for node in nodes if isinstance(node, ast.comprehension) for test in node.ifs]
+    within = [node for test in tests for node in ast.walk(test)]
+    ordered = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+    compared = [n for n in within if isinstance(n, ast.Compare) and any(isinstance(op, ordered) for op in n.ops)]
+    compared += [n for n in within if isinstance(n, ast.Call) and ast.unparse(n.func) in ("min", "max", "divmod")]
+    compared += [n for n in within if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod | ast.FloorDiv)]
+    assert bool(compared) == (path.stem in _MAY_COMPARE_SIZES), list(map(ast.unparse, compared))
+
+
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)
 def test_functions_are_short(room):
     trees = [ast.parse(path.read_text()) for path in room.rglob("*.py")]

@@ -147,7 +147,7 @@ def _gather(plan: Gather, at: Touched, sharing: Sharing | None) -> jax.Array:
     index, inside = (at.address.materialised() if plan.materialised else at.address).compute()
     index = shared_once(buffer_positions(at.buffer, index, at.where, at.chunk), sharing)
     data = at.buffer.data.reshape(-1)
-    if plan.run > 1:
+    if plan.in_runs:
         return _runs(data, index[:, :: plan.run], plan.run)
     values = data.at[index].get(mode="promise_in_bounds", wrap_negative_indices=False)
     return values if inside is None else jnp.where(shared_once(inside, sharing), values, plan.missing)

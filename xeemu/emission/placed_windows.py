@@ -37,7 +37,7 @@ class PlacedWindow:
     def of_rectangle(self, values: jax.Array) -> Groupwise:
         """`[own groups, n]` elements from the values of its rectangle."""
         strided, sharing = self.window.strided, self.window.sharing
-        found = strided_slices.of_rectangle(values, strided, 0, self._sizes)
+        found = strided_slices.of_rectangle(values, strided, 0, self.window.own_sizes)
         return Groupwise(found.reshape(math.prod(sharing.own) if sharing else self.window.groups, -1), sharing)
 
     def around(self, data: jax.Array, strip: Strip) -> jax.Array:
@@ -60,12 +60,6 @@ class PlacedWindow:
         """The axis along which the window goes on a line."""
         assert self.window.start.axis is not None
         return self.window.start.axis
-
-    @property
-    def _sizes(self) -> tuple[int, ...]:
-        """The sizes of the pattern's axes, 1 for those of groups that share elements."""
-        axes, groups = self.window.strided.axes, self.window.axes_of_groups
-        return tuple(1 if k < groups and not axis.stride else axis.size for k, axis in enumerate(axes))
 
     def written(self, data: jax.Array, values: jax.Array, mask: jax.Array | None) -> jax.Array:
         """The data with other elements where the mask, if there is one, allows it; the window is writable.

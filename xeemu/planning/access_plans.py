@@ -53,6 +53,11 @@ class Gather:
     missing: np.ndarray
     materialised: bool = False
 
+    @property
+    def in_runs(self) -> bool:
+        """True if several elements are looked up at a time."""
+        return self.run > 1
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Scatter:

@@ -193,6 +193,12 @@ class Window:
         return Sharing.of([axis.size for axis in axes], [bool(axis.stride) for axis in axes])
 
     @property
+    def own_sizes(self) -> tuple[int, ...]:
+        """The sizes of the pattern's axes, 1 for those of groups that share elements."""
+        axes, groups = self.strided.axes, self.axes_of_groups
+        return tuple(1 if k < groups and not axis.stride else axis.size for k, axis in enumerate(axes))
+
+    @property
     def elements(self) -> int:
         """Of a group that has its own."""
         return self.strided.count // self.groups
