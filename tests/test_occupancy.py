@@ -323,6 +323,18 @@ def test_next_step(use, step):
     assert occupancy(*use).next_step == step
 
 
+@pytest.mark.parametrize(
+    ("groups", "step"),
+    [
+        (1, "Launch more work-groups: these take 0.4 % of the threads of max1550"),
+        (16, "Launch more work-groups: these take 6.2 % of the threads of max1550"),
+        (256, "All threads are in use"),
+    ],
+)
+def test_next_step_of_a_launch_that_does_not_fill_the_device(groups, step):
+    assert occupancy("max1550", 1024, groups=groups).next_step == step
+
+
 # --- Errors ---
 
 

@@ -35,8 +35,10 @@ def amount(value: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A share in whole per cent."""
-    return "?" if value is None else f"{100 * value:.0f}%"
+    """A share in whole per cent; one that would be rounded to none is told from none."""
+    if value is None:
+        return "?"
+    return "<1%" if 0 < value < 0.005 else f"{100 * value:.0f}%"
 
 
 def seconds(value: float | None) -> str:

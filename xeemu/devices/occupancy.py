@@ -118,7 +118,7 @@ def _of_use(gpu: Device, use: _Use, groups: int | None) -> Occupancy:
     limiter = min(constraints, key=constraints.__getitem__) if "threads" in constraints else None
     fraction = _fraction(gpu, use)
     waves = _waves(gpu, constraints[limiter], groups) if limiter else None
-    next_step, next_fraction = _next_step(gpu, use, limiter, fraction)
+    next_step, next_fraction = _next_step(gpu, use, limiter, fraction, waves)
     return Occupancy(
         fraction=fraction,
         average=fraction if fraction is None or waves is None else fraction * waves / math.ceil(waves),
@@ -257,10 +257,14 @@ def _waves(gpu: Device, resident: int, groups: int | None) -> float | None:
 # --- The next step ---
 
 
-def _next_step(gpu: Device, use: _Use, limiter: str | None, fraction: float | None) -> tuple[str, float | None]:
+def _next_step(
+    gpu: Device, use: _Use, limiter: str | None, fraction: float | None, waves: float | None
+) -> tuple[str, float | None]:
     """The smallest change that raises the occupancy, as a sentence, and to what."""
     if limiter is None or fraction is None:
         return f"The threads of {gpu.name} are not known", None
+    if fraction == 1 and waves is not None and waves < 1:
+        return f"Launch more work-groups: these take {_percent(waves)} of the threads of {gpu.name}", None
     if fraction == 1:
         return "All threads are in use", None
     for changed, what in _changes(gpu, use, limiter):
