@@ -67,7 +67,7 @@ def test_a_file_of_another_version_is_refused(run, tmp_path):
 
 def test_a_name_that_is_none_is_refused(run):
     code, _ = run("--list", "examples/histogram_sml")
-    assert code == "error: no program's name begins with examples/histogram_sml; --list prints them"
+    assert code == "error: there is no program or group examples/histogram_sml; --list prints them"
 
 
 def test_every_group_has_programs(run):
