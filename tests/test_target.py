@@ -75,6 +75,63 @@ def test_nothing_else_asks_where_it_runs():
     assert [path for path in files if "on_cpu" in path.read_text()] == []
 
 
+CONSTANTS = {
+    "limits of numbers, and numbers that stand for something": """
+        passes/scratchpad_copies._ALL planning/collected_updates._COUNTED emission/invariant_divisions._HALF
+        emission/invariant_divisions._LOW emission/invariant_divisions._ALL launching/chunking._INT32_LIMIT
+        launching/threads._INT32_LIMIT knowledge/addressing._INT32_LIMIT knowledge/conversions._WIDE
+        knowledge/periodicity._LONGEST knowledge/termination._MOST stepping/owed_barriers._NOTHING""",
+    "XLA's and JAX's, on any host": "planning/straight_programs._MOST_PLACES launching/threads._ALIGNMENT_BYTES",
+    "what an analysis looks at before it gives up, on any host": """
+        passes/scratchpad_copies._UNITS passes/scratchpad_copies._MOST_VALUES knowledge/bit_fields._MOST
+        knowledge/bit_fields.LARGEST knowledge/budget.UNITS knowledge/budget.UNITS_OF_DIVISION
+        knowledge/budget._VALUES_OF_A_UNIT knowledge/conflicts._MOST_ELEMENTS knowledge/dataflow._PATIENCE
+        knowledge/expressions._LARGEST knowledge/expressions._MOST_VALUES knowledge/forms._LARGEST_PATTERN
+        knowledge/instances._MOST knowledge/instances._MOST_REGIONS knowledge/instances._INSTANCES_OF_A_UNIT
+        knowledge/periodicity.FEW_VALUES knowledge/periodicity._FEW_POINTS knowledge/periodicity._MOST_BOXES
+        knowledge/periodicity._MOST_CORNERS knowledge/symbolic._LARGEST_CONSTANT
+        knowledge/symbolic_execution._MOST_ITERATIONS knowledge/symbolic_execution._MOST_WALKS
+        knowledge/symbolic_execution._UNITS_OF_OPERATION""",
+    "how much is kept, and how often something is tried": """
+        passes/building._MOST_KEPT launching/options.MOST_KEPT launching/options.MOST_WATCHED
+        launching/executables._MOST_ATTEMPTS""",
+    "of kernels: how often they do something": """
+        emission/observer.MAX_ITERATIONS knowledge/work._USUAL_ITERATIONS stepping/steps._TIMES
+        stepping/rounds._MOST""",
+    "of orders that are drawn": "stepping/interleaving._EFFORT_OF_A_TURN stepping/rounds._IDLE stepping/turns._FEW",
+}
+"""Numbers that modules of the engine have for themselves, by why they are no figures of a host."""
+
+
+def _numbers(path):
+    """The names of a module's constants that are numbers, or several."""
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and _is_number(node.value):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = (part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name))
+            yield from (f"{path.parent.name}/{path.stem}.{name}" for name in names)
+
+
+def _is_number(node):
+    match node:
+        case ast.Constant(value=value):
+            return type(value) in (int, float)
+        case ast.Tuple(elts=parts) | ast.Call(func=ast.Attribute(value=ast.Name(id="np")), args=parts):
+            return all(map(_is_number, parts))
+        case ast.UnaryOp(operand=operand):
+            return _is_number(operand)
+        case ast.BinOp(left=left, right=right):
+            return _is_number(left) or _is_number(right)
+    return False
+
+
+def test_a_number_of_a_module_is_no_figure_of_a_host():
+    """What pays on a host stands in `Target`; another number that a module needs is listed above, with the reason."""
+    rooms = ("passes", "planning", "emission", "launching", "knowledge", "stepping")
+    found = {name for room in rooms for path in (ROOT / room).glob("*.py") for name in _numbers(path)}
+    assert found == {name for names in CONSTANTS.values() for name in names.split()}
+
+
 def test_a_host_is_found_by_its_name(monkeypatch):
     monkeypatch.setattr(target, "TARGETS", {**target.TARGETS, "narrow": NARROW})
     assert {name: target.of_platform(name).name for name in target.TARGETS} == {name: name for name in target.TARGETS}

@@ -13,23 +13,29 @@ import jax.numpy as jnp
 import numpy as np
 
 from xeemu.cost.observed import MeasuredAccess
-
-# Lanes of an access that waits, and of all that do.
-_FEW, _MOST = 1 << 13, 1 << 16
+from xeemu.devices.host_figures import Watching
 
 
 class Batch:
     """Accesses that wait to be measured, of one body of a program.
 
     Those of one address, such as the load and the store of an update, are measured once.
+
+    Args:
+      figures: what pays on the host.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, figures: Watching) -> None:
+        self._figures = figures
         self._waiting: dict[Hashable, tuple[MeasuredAccess, list[int]]] = {}
 
     @property
     def is_full(self) -> bool:
-        return sum(observed.lanes for observed, _ in self._waiting.values()) >= _MOST
+        return sum(observed.lanes for observed, _ in self._waiting.values()) >= self._figures.batch_lanes
+
+    def takes(self, observed: MeasuredAccess) -> bool:
+        """True if an access had better wait for others."""
+        return observed.lanes <= self._figures.few_lanes
 
     def add(self, place: int, observed: MeasuredAccess) -> None:
         """Puts an access to those that wait, whose figures belong to a place of the source."""
@@ -43,11 +49,6 @@ class Batch:
         for observed, places in waiting:
             alike.setdefault(observed.batch_key, []).append((observed, places))
         return [part for group in alike.values() for part in _measured(group)]
-
-
-def is_small(observed: MeasuredAccess) -> bool:
-    """True if an access had better wait for others."""
-    return observed.lanes <= _FEW
 
 
 def _measured(group: Sequence[tuple[MeasuredAccess, list[int]]]) -> list[tuple[int, jax.Array]]:

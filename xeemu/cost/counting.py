@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xeemu.cost import batch, counter, group_sampling, requests
+from xeemu.cost import counter, group_sampling, requests
 from xeemu.cost.batch import Batch
 from xeemu.cost.census import Census
 from xeemu.cost.costs import FIGURES
@@ -51,7 +51,7 @@ class Counting(Observer):
             "groups": [jnp.zeros((slots, len(FIGURES)), np.int64) for _ in state["sums"]],
             "loaded": [jnp.zeros(chunk.count, bool) for _ in ledger.once],
         }
-        self._batch = Batch()
+        self._batch = Batch(chunk.target.watching)
         self._paths = {facts: number for number, facts in enumerate(ledger.paths)}
         self._sections = {key: number for number, key in enumerate(ledger.sections)}
         # Of the regions that these are in, `[G or 1]` sub-groups with an active lane.
@@ -150,7 +150,7 @@ class Counting(Observer):
         own = self.ledger.census.followers.get(key, np.int64(1))
         if observed.by_form:
             self._add("figures", place, observed.tabulated() * own)
-        elif self.drawn is None and batch.is_small(observed) and not own.ndim:
+        elif self.drawn is None and self._batch.takes(observed) and not own.ndim:
             self._batch.add(place, observed)
             if self._batch.is_full:
                 self._measure_batch()

@@ -42,6 +42,9 @@ class Target:
         and products of a convolution); None where that is never so.
       fewest_groups: groups that at least are emulated together, rather than long blocks of iterations (2-core EPYC:
         with 64 histogram_private takes 2.8 times as long; with 1 none of 20 examples and common kernels changes).
+      fewest_shard_chunks, fewest_shard_items: chunks that a device of a mesh has at least if those at the ends are
+        emulated for themselves, unless a chunk has so few work-items (2-core EPYC as two devices: with no work-items
+        neighbours of 2^22 elements take as long, with 32 chunks 0.7 times, of 2^24 as long. GPU: not measured).
       watched_iterations: of a loop that are emitted at a time where somebody watches (2-core EPYC: a check of a filter
         takes 1.5 times as long with 1, and 1.05 times as long to compile with 32).
       vector_bits: of vectors that XLA is asked for where it would use half; None to leave it to XLA. EPYC and Xeon with
@@ -76,6 +79,8 @@ class Target:
     whole_bytes: int
     many_items: int | None
     fewest_groups: int
+    fewest_shard_chunks: int
+    fewest_shard_items: int
     watched_iterations: int
     vector_bits: int | None
     short_operations: int
@@ -94,7 +99,7 @@ class Target:
 
 _WINDOWS = Windows(widest=16, widest_around=4, fewest_neighbours=12, longest_streamed=2, short_streamed=512)
 _COUNTING = Counting(most_private=64, most_local=32, compared_at_once=8)
-_WATCHING = Watching(longer=4 / 3, kept_bytes=1 << 22, known_bytes_per_s=0.75e9)
+_WATCHING = Watching(longer=4 / 3, kept_bytes=1 << 22, known_bytes_per_s=0.75e9, few_lanes=1 << 13, batch_lanes=1 << 16)
 
 CPU = Target(
     name="cpu",
@@ -112,6 +117,8 @@ CPU = Target(
     whole_bytes=256 << 20,
     many_items=1 << 12,
     fewest_groups=4,
+    fewest_shard_chunks=8,
+    fewest_shard_items=1 << 22,
     watched_iterations=8,
     vector_bits=512,
     short_operations=2**22,
@@ -173,6 +180,8 @@ GPU = Target(
     whole_bytes=0,
     many_items=None,
     fewest_groups=4,
+    fewest_shard_chunks=8,
+    fewest_shard_items=1 << 22,
     watched_iterations=8,
     vector_bits=None,
     short_operations=0,

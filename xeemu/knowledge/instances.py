@@ -20,9 +20,9 @@ from xeemu.knowledge.periodicity import Box, Progressions
 Excerpt = Mapping[LoopAxis, np.ndarray]
 """Indices that stand for a part of the launch: of groups along each axis of their id, of iterations of some loops."""
 
-_MOST = 1 << 22
-_MOST_REGIONS = 1 << 8
-_INSTANCES_OF_A_UNIT = 1 << 8
+_MOST = 1 << 22  # instances that are listed
+_MOST_REGIONS = 1 << 8  # parts that a launch is cut into
+_INSTANCES_OF_A_UNIT = 1 << 8  # that are listed for a unit of the budget
 
 
 @dataclasses.dataclass(frozen=True)

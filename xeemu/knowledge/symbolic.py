@@ -18,7 +18,7 @@ from xeemu.language.linearity import Allocation
 Item = Expression | Allocation
 """What stands for a value of the program: an expression, or of a memory what it is a version of."""
 
-_LARGEST_CONSTANT = 1 << 20
+_LARGEST_CONSTANT = 1 << 20  # elements of a constant that is followed
 
 
 def argument(like: Value, operands: Any, interval: Interval | None) -> Expression:

@@ -14,9 +14,6 @@ from xeemu.launching.options import Options
 from xeemu.launching.tasks import Analysed, Task
 
 _INT32_LIMIT = 2**31
-# Chunks that a device of a mesh has at least if some are emulated for themselves, unless each has so few work-items.
-_SHARED = 8
-_LEAST_ITEMS = 1 << 22
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -163,7 +160,7 @@ def _parted(analysed: Analysed, options: Options, cut: ChunkedLaunch) -> Chunked
     # Each analysis takes as long as the first one.
     rows_of = functools.cache(lambda first, last: analysed.facts_of(range(first, last)))
     if options.mesh is not None:
-        size = 0 if _is_ordered(analysed) else _shared(program, cut, row, options.shards) // row
+        size = 0 if _is_ordered(analysed) else _shared(program, cut, row, options) // row
         between = range(size, rows - size)
         if not size or not between or count(rows_of(size, rows - size)) >= before:
             return cut
@@ -183,15 +180,15 @@ def _parted(analysed: Analysed, options: Options, cut: ChunkedLaunch) -> Chunked
     return dataclasses.replace(cut, chunk=chunk, inner=Inner(analysed.of_rows(range(rows - 1)), 0, (rows - 1) * row))
 
 
-def _shared(program: Program, cut: ChunkedLaunch, row: int, shards: int) -> int:
+def _shared(program: Program, cut: ChunkedLaunch, row: int, options: Options) -> int:
     """How many groups, whole rows of them, make chunks of which devices have equally many, and of each one is little.
 
     The devices at the ends of the mesh have a chunk each that is emulated for itself. None would do: 0.
     """
-    share, uneven = divmod(cut.groups, shards)
+    figures, (share, uneven) = options.target, divmod(cut.groups, options.shards)
     if uneven:
         return 0
-    enough = max(share // _SHARED, _LEAST_ITEMS // program.geometry.items)
+    enough = max(share // figures.fewest_shard_chunks, figures.fewest_shard_items // program.geometry.items)
     chunk = _divisor(share, max(1, min(cut.chunk, enough)))
     return chunk if share % chunk == 0 and chunk % row == 0 else 0
 

@@ -15,6 +15,7 @@ from xeemu.ir.rewriting import Rewriter
 from xeemu.language import importing, primitives
 from xeemu.language.program import Program
 
+# Functions that are kept traced, those that were not used for longest dropped first: a bound of memory.
 _MOST_KEPT = 512
 
 

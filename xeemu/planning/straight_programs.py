@@ -9,7 +9,8 @@ from xeemu.knowledge import addressing, analysis
 from xeemu.knowledge.analysis import Facts, Known
 from xeemu.planning.chunk import Chunk
 
-# Places at which XLA computes a value within one fusion (`FusionNodeIndexingEvaluation::kAllowedCodeDuplication`).
+# Places at which XLA computes a value within one fusion, on any host (`kAllowedCodeDuplication` of its
+# `FusionNodeIndexingEvaluation`).
 _MOST_PLACES = 15
 
 

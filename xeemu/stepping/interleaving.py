@@ -29,6 +29,7 @@ from xeemu.stepping.rounds import Rounds
 from xeemu.stepping.steps import AccessStep, Branch, Fence, GroupFunction, Operand, Register, Straight
 from xeemu.stepping.visibility import Contents
 
+# As much as so many work-items that go on; and so many that do not take as much as one that does.
 _EFFORT_OF_A_TURN = 64
 
 
