@@ -21,7 +21,7 @@ ITEM, SUB_GROUP, GROUP, DEVICE = range(4)
 
 Pair = tuple[MemoryOperation, MemoryOperation]
 
-_MOST_ELEMENTS = 1 << 24  # of a memory's accesses that are looked at one by one
+_MOST_ELEMENTS = 1 << 24  # of an access and of what repeats it
 
 
 def reach(a: MemoryOperation, b: MemoryOperation) -> int:

@@ -20,7 +20,7 @@ from xeemu.language.program import Program
 
 # A loop whose carries follow no simple rule is walked iteration by iteration, if there are no more of them.
 _MOST_ITERATIONS = 64
-_MOST_WALKS = 4096  # iterations of all such loops
+_MOST_WALKS = 4096  # through regions, after which no such loop is begun
 _UNITS_OF_OPERATION = 4  # of the budget
 
 Visitor = Callable[[Facts, int, Op, Sequence[Item]], None]

@@ -61,7 +61,7 @@ class Manner:
     old_values: bool
 
 
-_FEW = 16
+_FEW = 16  # work-items
 
 
 class Turns:
