@@ -110,7 +110,7 @@ def test_a_small_box_is_not_split():
     first = expressions.compare("eq", of(COLUMN), constant(0))
     assert steps(first, BOX) == {"column": Growth(12, 0)}
     with pytest.raises(Split) as split:
-        Progressions(BOX, few=1).of(first)
+        Progressions(BOX, points_limit=1).of(first)
     assert [box[COLUMN] for box in split.value.boxes] == [range(1), range(1, 12)]
 
 

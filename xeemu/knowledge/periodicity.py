@@ -81,11 +81,11 @@ class Progressions:
 
     Attributes:
       box: ranges of the axes.
-      few: comparisons of no more values are no reason to split it.
+      points_limit: comparisons of no more values are no reason to split it.
     """
 
     def __init__(self, box: Box, points_limit: int = FEW_VALUES):
-        self.box, self.few = box, points_limit
+        self.box, self.points_limit = box, points_limit
         self._known: dict[int, tuple[Expression, dict[LoopAxis, Growth]]] = {}
         self._first = BudgetedGrid({axis: np.array(indices[:1]) for axis, indices in box.items()})
 
@@ -114,7 +114,7 @@ class Progressions:
         steps = self.of(expression)
         if any(step.period > 1 for step in steps.values()):
             if part is not None:
-                return Progressions(part, self.few).extremes(expression)
+                return Progressions(part, self.points_limit).extremes(expression)
             values = self._ends(steps).of(expression)
             return (int(values.min()), int(values.max()))
         least = most = self.first(expression)
@@ -234,7 +234,7 @@ class Progressions:
     def _split(self, op: str, a: Expression, b: Expression, steps: Growths) -> None:
         """Cuts off the parts of the box in which a comparison is settled; returns if that is of no use."""
         values = points({axis: self.box[axis] for axis in steps}) * math.prod(np.broadcast_shapes(a.shape, b.shape))
-        if values <= self.few:
+        if values <= self.points_limit:
             return
         reach = {axis: _reach(step, self._extent(axis)) for axis, step in steps.items() if not step.still}
         for axis in sorted(reach, key=lambda axis: -reach[axis]):
@@ -251,7 +251,7 @@ class Progressions:
         indices = self.box[axis]
 
         def settled(part: range) -> bool:
-            inner = Progressions({**self.box, axis: part}, self.few)
+            inner = Progressions({**self.box, axis: part}, self.points_limit)
             try:
                 inner.of(a), inner.of(b)
             except Split:
