@@ -1,5 +1,6 @@
 """Group and sub-group algorithms, each against a plain loop over the work-items."""
 
+import dataclasses
 import functools
 import itertools
 import math
@@ -180,6 +181,21 @@ def test_chunks_of_a_sub_group_rotate_for_themselves(shape):
         for own, given in zip(x.reshape(GROUPS, -1), result, strict=True):
             expected = moved(lambda lane, a, n=lanes: (lane + a) % n, own, np.full(len(own), delta), lanes)
             np.testing.assert_array_equal(given, expected, err_msg=f"{delta} {chunk}")
+
+
+def test_sub_groups_of_any_size_rotate():
+    odd = dataclasses.replace(xe.device("cpu"), sub_group_sizes=(24,), default_sub_group_size=24)
+
+    @xe.kernel
+    def around(wg, x, out):
+        i = wg.global_id()
+        return out.at[i].set(wg.sub_group.rotate(x[i], -5) * 100 + wg.sub_group.rotate(x[i], x[0] + 30))
+
+    x = np.arange(48, dtype=np.int32)
+    rows = x.reshape(-1, 24)
+    expected = np.roll(rows, 5, 1) * 100 + np.roll(rows, -30, 1)
+    found = xe.launch(around, xe.NDRange(48, 48), device=odd)(x, np.zeros_like(x))
+    np.testing.assert_array_equal(found, expected.ravel())
 
 
 @xe.kernel(sub_group_size=16)
