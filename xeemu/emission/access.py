@@ -163,7 +163,7 @@ def _runs(data: jax.Array, firsts: jax.Array, length: int) -> jax.Array:
 def _expanded(
     values: jax.Array, where: ActiveElements, other: Emitted | None, chunk: EmittedChunk, dtype: np.dtype
 ) -> jax.Array:
-    """`[G or 1, all elements]`: the loaded values in their places, `other` where the mask leaves elements out."""
+    """`[G or 1, all elements]`: the loaded values at their positions, `other` where the mask leaves elements out."""
     if other is None:
         return values
     everyone = addressing.everyone(where.shape)
@@ -177,7 +177,7 @@ def _expanded(
 
 
 def _spread(values: jax.Array, where: ActiveElements, count: int) -> jax.Array:
-    """`[G or 1, count]`: values in their places, and anything elsewhere."""
+    """`[G or 1, count]`: values at their positions, and anything elsewhere."""
     chosen, step = where.chosen, where.elements.step
     if not where.count:
         return jnp.zeros((1, count), values.dtype)

@@ -48,11 +48,11 @@ class Buffer:
 
     @property
     def row(self) -> int:
-        """Elements for each place along the first dimension."""
+        """Elements for each index along the first dimension."""
         return self.storage.row
 
     def viewed(self, shape: tuple[int, ...]) -> "Buffer":
-        """The same memory seen in another shape, along whose first dimension it has at least as many places."""
+        """The same memory seen in another shape, along whose first dimension it has at least as many indices."""
         origin = self.origin
         if origin is not None:
             times = self.row // math.prod(shape[1:])
@@ -71,7 +71,7 @@ class Buffer:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PartOrigin:
-    """Where a part of a memory begins: at a place along its first dimension, which is a multiple of `unit`."""
+    """Where a part of a memory begins: at an index along its first dimension, which is a multiple of `unit`."""
 
     row: jax.Array
     unit: int

@@ -65,5 +65,5 @@ def _one_by_one(
 
 
 def _rows(array: jax.Array, varying: bool, source: int, target: int) -> jax.Array:
-    """Elements of a loop with their axis in another place, if an axis of groups comes before it."""
+    """Elements of a loop with their axis at another position, if an axis of groups comes before it."""
     return jnp.moveaxis(array, source, target) if varying else array

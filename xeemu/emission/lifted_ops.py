@@ -100,14 +100,14 @@ def uniform(
         return [_formed(facts, op, operands)]
     kind = op.attributes["kind"]
 
-    def of_group(there: jax.Array | None, x: jax.Array, *mask: jax.Array) -> list[jax.Array]:
+    def of_group(exists: jax.Array | None, x: jax.Array, *mask: jax.Array) -> list[jax.Array]:
         x = x.reshape(-1)
         if kind == "pick":
             inputs = mask[0].reshape(-1)
-            return [x[jnp.argmax(inputs if there is None else inputs & there)]]
+            return [x[jnp.argmax(inputs if exists is None else inputs & exists)]]
         if kind == "some":
-            return [x.any(where=there)]
-        return [x.max() if there is None else x.max(where=there, initial=jnp.iinfo(x.dtype).min)]
+            return [x.any(where=exists)]
+        return [x.max() if exists is None else x.max(where=exists, initial=jnp.iinfo(x.dtype).min)]
 
     if present is None:
         return named(facts, op.results, lifted(functools.partial(of_group, None), operands, chunk))

@@ -19,7 +19,7 @@ from xeemu.planning.layouts import LANE_FORM, BySubgroup, Layout
 
 
 class PackedSlot(NamedTuple):
-    """The place of an item among those that are carried.
+    """The position of an item among those that are carried.
 
     Attributes:
       template: an item of its kind, shape and dtype; of a memory the version before.

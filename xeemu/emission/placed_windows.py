@@ -133,5 +133,5 @@ def _starts(start: Start, rank: int, buffer: Buffer, address: Located, chunk: Em
     first = positions.start(known.form, address.base, known.dtype, chunk, further)
     if buffer.origin is not None:
         first = lax.sub(first, buffer.origin_element(first.dtype))
-    places, zero = rectangles.in_rows(start, first), first.dtype.type(0)
-    return (*[zero] * start.axis, *places, *[zero] * (rank - start.axis - len(places)))
+    row_starts, zero = rectangles.in_rows(start, first), first.dtype.type(0)
+    return (*[zero] * start.axis, *row_starts, *[zero] * (rank - start.axis - len(row_starts)))

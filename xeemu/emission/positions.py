@@ -136,7 +136,7 @@ class Located:
         return self.at(*self.compute())
 
     def materialised(self) -> "Located":
-        """The same, computed before anything uses it: XLA's gathers compute places element by element."""
+        """The same, computed before anything uses it: XLA's gathers compute addresses element by element."""
         index, inside = self.compute()
         if inside is None:
             return self.at(fusion_barriers.materialised(index), None)

@@ -19,11 +19,11 @@ Starts = tuple[jax.Array, ...]
 
 def in_rows(start: Start, first: jax.Array) -> Starts:
     """Where in rows of rows a place on a line lies, which is where some window starts."""
-    places, rest = [], first
+    starts, rest = [], first
     for row, known in zip(start.rows, start.rests, strict=True):
-        places.append(lax.div(rest, rest.dtype.type(row)))
+        starts.append(lax.div(rest, rest.dtype.type(row)))
         rest = lax.rem(rest, rest.dtype.type(row)) if known is None else rest.dtype.type(known)
-    return (*places, rest)
+    return (*starts, rest)
 
 
 def read(rectangle: Rectangle, data: jax.Array, starts: Starts) -> jax.Array:
@@ -84,15 +84,15 @@ class _AtBoundary:
         """`[*sizes]`"""
         if self.edge.by == "padding":
             return self._read_padded(data)
-        return self.where_it_lies(lambda d: _inside(self.rectangle, d, self.starts), self._read_at_edge, data)
+        return self.select_by_location(lambda d: _inside(self.rectangle, d, self.starts), self._read_at_edge, data)
 
     def written(self, data: jax.Array, values: jax.Array) -> jax.Array:
         """The data with other values in the rectangle, as far as they are there."""
         shape, sizes = self.rectangle.shape, self.rectangle.sizes
-        held = self.where_it_lies(lambda _, values: values, self._held_at_edge, data, values.reshape(sizes))
-        return _updated(data.reshape(shape), held, self._within()).reshape(data.shape)
+        clipped = self.select_by_location(lambda _, values: values, self._clipped_values, data, values.reshape(sizes))
+        return _updated(data.reshape(shape), clipped, self._within()).reshape(data.shape)
 
-    def where_it_lies(self, inside: Callable[..., Any], at_edge: Callable[..., Any], *operands: jax.Array) -> Any:
+    def select_by_location(self, inside: Callable[..., Any], at_edge: Callable[..., Any], *operands: jax.Array) -> Any:
         """What one function or the other makes of operands, as it lies in its memory as a whole or not."""
         if self.edge.by != "branch":
             return at_edge(*operands)
@@ -102,9 +102,9 @@ class _AtBoundary:
 
     def around(self, data: jax.Array) -> jax.Array:
         """The rectangle with margins, found once: XLA would make it anew for each use if it were not in a branch."""
-        return lax.cond(self.met(), self._around, lambda data: self._blank(data.dtype), data)
+        return lax.cond(self.overlaps(), self._around, lambda data: self._blank(data.dtype), data)
 
-    def met(self) -> jax.Array:
+    def overlaps(self) -> jax.Array:
         """True if it lies in its memory at least in part."""
         each = zip(self.starts, self.rectangle.sizes, self.rectangle.shape, strict=True)
         return functools.reduce(operator.and_, (_between(1 - size, start, n - 1) for start, size, n in each))
@@ -115,34 +115,36 @@ class _AtBoundary:
 
     def _read_padded(self, data: jax.Array) -> jax.Array:
         rectangle = self.rectangle
-        held = _sliced(data.reshape(rectangle.shape), self._within(), rectangle.held)
-        padded = lax.pad(held, self.edge.missing.astype(data.dtype), [(*margins, 0) for margins in self.edge.margins])
+        clipped = _sliced(data.reshape(rectangle.shape), self._within(), rectangle.clipped_sizes)
+        padded = lax.pad(
+            clipped, self.edge.missing.astype(data.dtype), [(*margins, 0) for margins in self.edge.margins]
+        )
         each = zip(self.starts, self._within(), self.edge.margins, strict=True)
-        places = [start - within + start.dtype.type(below) for start, within, (below, _) in each]
-        return lax.dynamic_slice(padded, places, rectangle.sizes)
+        starts = [start - within + start.dtype.type(below) for start, within, (below, _) in each]
+        return lax.dynamic_slice(padded, starts, rectangle.sizes)
 
-    def _held_at_edge(self, data: jax.Array, values: jax.Array) -> jax.Array:
+    def _clipped_values(self, data: jax.Array, values: jax.Array) -> jax.Array:
         """What lies in the memory at `_within`, with other values in the rectangle."""
         around = lax.dynamic_update_slice(self._around(data), values, self.edge.first)
-        return lax.dynamic_slice(around, self._places(), self.rectangle.held)
+        return lax.dynamic_slice(around, self._clipped_starts(), self.rectangle.clipped_sizes)
 
     def _around(self, data: jax.Array) -> jax.Array:
         """The rectangle with margins around it, filled where it lies beyond the memory."""
-        held = _sliced(data.reshape(self.rectangle.shape), self._within(), self.rectangle.held)
-        return lax.dynamic_update_slice(self._blank(data.dtype), held, self._places())
+        clipped = _sliced(data.reshape(self.rectangle.shape), self._within(), self.rectangle.clipped_sizes)
+        return lax.dynamic_update_slice(self._blank(data.dtype), clipped, self._clipped_starts())
 
     def _blank(self, dtype: np.dtype) -> jax.Array:
         rectangle = self.rectangle
-        each = zip(rectangle.sizes, rectangle.held, self.edge.margins, strict=True)
-        sizes = [above + max(n, held + below) for n, held, (below, above) in each]
+        each = zip(rectangle.sizes, rectangle.clipped_sizes, self.edge.margins, strict=True)
+        sizes = [above + max(n, clipped + below) for n, clipped, (below, above) in each]
         return jnp.full(sizes, self.edge.missing, dtype)
 
     def _within(self) -> Starts:
         """The starts of the one that is closest to the rectangle and reaches beyond nothing."""
-        last = [n - held for n, held in zip(self.rectangle.shape, self.rectangle.held, strict=True)]
+        last = [n - clipped for n, clipped in zip(self.rectangle.shape, self.rectangle.clipped_sizes, strict=True)]
         return tuple(lax.clamp(s.dtype.type(0), s, s.dtype.type(n)) for s, n in zip(self.starts, last, strict=True))
 
-    def _places(self) -> Starts:
+    def _clipped_starts(self) -> Starts:
         """Its starts among the rectangle and the margins."""
         each = zip(self.starts, self._within(), self.edge.margins, strict=True)
         return tuple(within - start + start.dtype.type(above) for start, within, (_, above) in each)

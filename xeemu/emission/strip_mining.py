@@ -1,6 +1,6 @@
 """Strip-mining: loops that only load slices and compute on them, emitted by blocks of iterations.
 
-Slices that start a constant further in each iteration are parts of one window, at constant places of it: the compiler
+Slices that start a constant further in each iteration are parts of one window, at constant offsets in it: the compiler
 then sees which of them overlap, loads each element once for several iterations, and goes over its accumulators once.
 What the iterations store next to each other is stored at once.
 """

@@ -95,14 +95,14 @@ def _untransposed(array: Any, fused: bool = False) -> _Transposed:
 
 def _of_dimensions(axes: Sequence[StridedAxis], shape: Sequence[int]) -> list[list[StridedAxis]] | None:
     """The axes that each dimension of an array consists of, cut where one ends; None if one ends within a row."""
-    left, found = list(axes), list[list[StridedAxis]]()
+    rest_axes, found = list(axes), list[list[StridedAxis]]()
     for size in shape:
         own: list[StridedAxis] = []
         while size > 1:
-            axis = left.pop(0)
+            axis = rest_axes.pop(0)
             if axis.size > size:
                 rows, rest = divmod(axis.size, size)
-                left.insert(0, StridedAxis(rows, axis.stride))
+                rest_axes.insert(0, StridedAxis(rows, axis.stride))
                 axis = StridedAxis(size, axis.stride * rows)
             else:
                 rest = size % axis.size
@@ -153,7 +153,7 @@ def _moved(op: Op, operand: _Transposed) -> _Transposed | None:
 
 
 def _computed(op: Op, operands: list[_Transposed]) -> _Transposed:
-    """The result of an operation on the elements at each place, in the order of the sources if they agree in one."""
+    """The result of an operation on the elements of each index, in the order of the sources if they agree in one."""
     shape = op.results[0].shape
     full = [operand for operand in operands if operand.source.size > 1]
     if any(one.axes != full[0].axes or one.shape != shape for one in full):

@@ -85,7 +85,7 @@ class MaskedElements:
     inactive: jax.Array | None = None
 
     def joined(self, elements: Elements) -> jax.Array:
-        """`[G or 1, n + m]` all elements in their places, of which some lie side by side."""
+        """`[G or 1, n + m]` all elements in their order, of which some lie side by side."""
         assert self.inactive is not None
         groups, first = max(self.chosen.shape[0], self.inactive.shape[0]), int(elements.chosen[0])
         parts = [self.inactive[:, :first], self.chosen, self.inactive[:, first:]]

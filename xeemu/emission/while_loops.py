@@ -138,8 +138,8 @@ def _bottom_tested(loop: _Emitted, plan: BottomTested) -> _Last:
         packed, mark, observer.state = state
         running = _running(mark)
         after = loop.after_masked(packed, running) if plan.divergent else loop.after(packed, active)
-        left = _next(mark, groups(after, running))
-        return after, interrupted(left) if plan.interruptible else left, observer.state
+        finished = _next(mark, groups(after, running))
+        return after, interrupted(finished) if plan.interruptible else finished, observer.state
 
     def interrupted(mark: jax.Array) -> jax.Array:
         """With nobody going on where loops may not."""

@@ -1,4 +1,4 @@
-"""Inlining: calls written out where they stand, after which every value is computed in one place only."""
+"""Inlining: calls written out where they stand, after which every value is computed once only."""
 
 import dataclasses
 from collections.abc import Callable, Sequence

@@ -16,14 +16,14 @@ class Kind(enum.Enum):
     """What an operation does with elements, or with memory."""
 
     # JAX's.
-    ELEMENTWISE = "one element of the result for one of each operand, at the same place"
-    MOVEMENT = "moves or repeats elements, from places that are known when the program is traced"
-    INDEXING = "moves elements from or to places that are computed"
+    ELEMENTWISE = "one element of the result for one of each operand, at the same index"
+    MOVEMENT = "moves or repeats elements, from indices that are known when the program is traced"
+    INDEXING = "moves elements from or to indices that are computed"
     REDUCTION = "combines all elements along axes"
     SCAN = "combines each element with those before it along an axis"
     SORT = "orders elements along an axis"
     CONTRACTION = "sums of products along axes of two operands"
-    CREATION = "makes elements of nothing but their places"
+    CREATION = "makes elements of nothing but their indices"
     RANDOM = "random numbers and their keys"
     CONTROL = "holds other programs: loops, branches and calls"
     OTHER = "combines elements in a way that nobody looks into; for several groups JAX lifts it by `vmap`"
@@ -46,7 +46,7 @@ class Traits:
 
       folds: NumPy carries it out to XLA's bits, element by element, on integers and bools (`constant_folding`).
       moves: it only moves or repeats the elements of one operand, and NumPy carries it out (`constant_folding`).
-      chooses: each element of the result is one of the operands' at the same place, or a bound on it.
+      chooses: each element of the result is one of the operands' at the same index, or a bound on it.
       among: the elements of the result are among those of the first operand.
       fits: an integer result is within its type if the operands are.
       wraps: an integer result may be beyond its type, and wraps.
@@ -91,7 +91,7 @@ class Traits:
 
     @property
     def is_elementwise(self) -> bool:
-        """True if it takes elements at the same place to one there; of floats too, unlike `folds`."""
+        """True if it takes elements at the same index to one there; of floats too, unlike `folds`."""
         return self.kind is Kind.ELEMENTWISE
 
     @property

@@ -25,7 +25,7 @@ def verify(region: Region, location: Callable[[Op], str] = lambda op: "") -> Non
     Every value is given once, and before it is used; every operation is in the table; the regions of an operation take
     and give what it says, and a call sees nothing. What an access is given and gives is what its row and its attributes
     say, a barrier gives the next versions of its memories, and no other operation takes a memory but a loop, a branch
-    or a call, where each keeps its place. A version of a memory that was updated is used nowhere behind that. The
+    or a call, where each keeps its position. A version of a memory that was updated is used nowhere behind that. The
     types of JAX's own operations are not looked at. It takes 2 to 4 % of the time of a trace and its passes.
 
     Args:

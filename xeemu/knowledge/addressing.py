@@ -220,7 +220,7 @@ def foreseen(op: Op, facts: Facts, copies: int = 1) -> Address:
 
 
 def is_formed(op: Op, facts: Facts) -> bool:
-    """True if elements of an access lie at places that are known but for where they begin; else they are looked up."""
+    """True if the addresses of an access are known but for where they begin; else its elements are looked up."""
     return all(isinstance(a, Constant) or facts.values[a].form is not None for a in ops.indices(op))
 
 

@@ -20,7 +20,7 @@ _MOST = 16
 """Values, each computed from the one before, that a field is followed through."""
 
 LARGEST = 1 << 16
-"""Elements of a value that is looked at, each of which has its place."""
+"""Elements of a value that is looked at, each of which has its index."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -83,11 +83,11 @@ class Reader:
         if op.name in constant_folding.MOVES:
             whole, move = _whole_value(op.operands[0]), constant_folding.MOVES[op.name]
             return dataclasses.replace(whole, positions=move(op.attributes, whole.positions)) if whole else None
-        taken = self._operands(op) if op.operands else None
-        if taken is None or taken[0].shape != value.shape:
+        operands = self._operands(op) if op.operands else None
+        if operands is None or operands[0].shape != value.shape:
             return None
-        whole = _whole_value(taken[0])
-        return dataclasses.replace(whole, shift=taken[1], mask=taken[2]) if whole else None
+        whole = _whole_value(operands[0])
+        return dataclasses.replace(whole, shift=operands[1], mask=operands[2]) if whole else None
 
     def _field_of_call(self, op: Op, value: Value) -> BitField | None:
         """Which field of an operand the result of a function is."""
@@ -103,16 +103,16 @@ class Reader:
         """Of what an elementwise operation takes apart the operand, the shift and the mask."""
         name, first, last = op.name, op.operands[0], op.operands[-1]
         if name == "convert_element_type":
-            kept = intervals.within(self.interval(first), intervals.of_dtype(op.results[0].dtype))
-            return (first, 0, -1) if kept else None
+            fits = intervals.within(self.interval(first), intervals.of_dtype(op.results[0].dtype))
+            return (first, 0, -1) if fits else None
         if name == "select_n":
             case, cases = self._single(first), op.operands[1:]
             return (cases[case], 0, -1) if case is not None and 0 <= case < len(cases) else None
         if name == "and" and self._single(first) is not None:
             first, last = last, first
         amount, interval = self._single(last), self.interval(first)
-        taken = _field(name, amount, interval, first.dtype) if amount is not None and interval else None
-        return (first, *taken) if taken else None
+        operands = _field(name, amount, interval, first.dtype) if amount is not None and interval else None
+        return (first, *operands) if operands else None
 
 
 def _whole_value(value: Value) -> BitField | None:

@@ -67,8 +67,8 @@ def collide(uses: Sequence[ElementUses], writes: Sequence[bool] | None = None) -
     order = np.argsort(what, kind="stable")
     first = np.flatnonzero(np.r_[True, np.diff(what[order]) != 0])
     several = np.maximum.reduceat(who[order], first) != np.minimum.reduceat(who[order], first)
-    wanted = 1 if writes is not None else (1 << len(uses)) - 1
-    return bool((several & (np.bitwise_or.reduceat(side[order], first) == wanted)).any())
+    required = 1 if writes is not None else (1 << len(uses)) - 1
+    return bool((several & (np.bitwise_or.reduceat(side[order], first) == required)).any())
 
 
 def _coded(parts: Sequence[tuple[np.ndarray, ...]]) -> np.ndarray:

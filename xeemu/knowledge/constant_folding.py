@@ -100,4 +100,4 @@ ELEMENTWISE: Mapping[str, Fold] = {
     "convert_element_type": lambda p, x: x.astype(p["new_dtype"]),
     "integer_pow": lambda p, x: x ** np.asarray(p["y"], x.dtype) if p["y"] >= 0 else 1 // x,
 }
-"""Operations on elements that lie in the same place."""
+"""Operations on elements of the same index."""

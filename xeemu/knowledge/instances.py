@@ -229,14 +229,14 @@ def _in_box(
     if not all(map(len, points.values())) or not len(items):
         return None
     grid = Grid(points)
-    taken = symbolic_addresses.active_at(operation, grid, mask, conditions)
+    active = symbolic_addresses.active_at(operation, grid, mask, conditions)
     element = symbolic_addresses.flat(grid, index, operation.access.shape, symbolic_addresses.chosen(operation))
     counts = [clock.at(points).reshape(-1, 1) for clock in clocks]
     lead = (len(number), len(items))
-    taken, element, group, item, *counts = (
-        np.broadcast_to(a, lead) for a in (taken, element, number[:, None], items[None], *counts)
+    active, element, group, item, *counts = (
+        np.broadcast_to(a, lead) for a in (active, element, number[:, None], items[None], *counts)
     )
-    return Instances(group[taken], item[taken], element[taken], tuple(c[taken] for c in counts))
+    return Instances(group[active], item[active], element[active], tuple(c[active] for c in counts))
 
 
 def _items(operation: MemoryOperation, tree: AccessTree, everyone: bool) -> np.ndarray:

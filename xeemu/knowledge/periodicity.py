@@ -284,9 +284,9 @@ class Progressions:
         return self._settled(e, self._regular(found))
 
     def _chosen(self, predicate: np.ndarray, steps: Sequence[Growth]) -> Growth:
-        taken = [step for k, step in enumerate(steps) if (predicate == k).any()]
-        if len(taken) == 1:
-            return taken[0]
+        chosen = [step for k, step in enumerate(steps) if (predicate == k).any()]
+        if len(chosen) == 1:
+            return chosen[0]
         period = math.lcm(*(step.period for step in steps))
         return Growth(period, np.choose(predicate.astype(np.intp), [step.over(period) for step in steps]))
 

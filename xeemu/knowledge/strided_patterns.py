@@ -113,7 +113,7 @@ def of_pattern(pattern: np.ndarray) -> StridedPattern | None:
 
 
 def of_indices(indices: np.ndarray) -> list[StridedPattern] | None:
-    """The strided pattern of each of several components of places, along axes that they have in common.
+    """The strided pattern of each of several components of indices, along axes that they have in common.
 
     Args:
       indices: `[n, components]`, in their order.
@@ -143,7 +143,7 @@ def of_box(components: Sequence[StridedPattern]) -> StridedPattern | None:
     """The strided pattern of a box's elements, row by row; None unless each axis goes along one component, gapless.
 
     Args:
-      components: of the places in a memory of several dimensions, along axes that they have in common.
+      components: of the indices in a memory of several dimensions, along axes that they have in common.
     """
     if not all(component.dense for component in components):
         return None
@@ -175,7 +175,7 @@ def joined(axes: Iterable[StridedAxis]) -> list[StridedAxis]:
 
 @dataclasses.dataclass(frozen=True)
 class ConstantSlice:
-    """Some elements of an array, which it has at constant places, as a slice of it.
+    """Some elements of an array, which it has at constant indices, as a slice of it.
 
     Attributes:
       shape: in which the array is seen: its own, or laid flat.

@@ -28,8 +28,8 @@ def sliced(array: jax.Array, cut: ConstantSlice, lead: int, shape: Sequence[int]
     """
     before = array.shape[:lead]
     first, last = [0] * lead + [r.start for r in cut.box], [*before, *(r.stop for r in cut.box)]
-    seen = array.reshape(*before, *cut.shape)
-    window = seen if tuple(last) == seen.shape and not any(first) else lax.slice(seen, first, last)
+    viewed = array.reshape(*before, *cut.shape)
+    window = viewed if tuple(last) == viewed.shape and not any(first) else lax.slice(viewed, first, last)
     return of_rectangle(window, cut.strided, lead).reshape(*before, *shape)
 
 

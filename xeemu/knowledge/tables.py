@@ -1,4 +1,4 @@
-"""Tables: elements of constant arrays that the program looks up at known places, as expressions."""
+"""Tables: elements of constant arrays that the program looks up at known indices, as expressions."""
 
 import math
 from collections.abc import Sequence
@@ -65,7 +65,7 @@ def _clipped(index: Expression, most: int) -> Expression:
 
 
 def _fill(op: Op, dtype: np.dtype) -> int:
-    """What JAX gives for a place outside where nobody says."""
+    """What JAX gives for an index out of bounds where nobody says."""
     if op.attributes["fill_value"] is not None:
         return int(op.attributes["fill_value"])
     if dtype.kind == "b":

@@ -150,20 +150,20 @@ def host_bytes(proc: Path = Path("/proc"), groups: Path = Path("/sys/fs/cgroup")
 
     None if that is not known.
     """
-    told = _figures(proc / "meminfo")
-    left = [1024 * (told["MemAvailable"] + told.get("SwapFree", 0))] if "MemAvailable" in told else []
-    left += _available_by_control_groups(proc / "self" / "cgroup", groups)
-    left += _available_by_limits(proc / "self" / "status")
-    return max(min(left), 0) if left else None
+    reported = _figures(proc / "meminfo")
+    available = [1024 * (reported["MemAvailable"] + reported.get("SwapFree", 0))] if "MemAvailable" in reported else []
+    available += _available_by_control_groups(proc / "self" / "cgroup", groups)
+    available += _available_by_limits(proc / "self" / "status")
+    return max(min(available), 0) if available else None
 
 
 def _available_by_limits(status: Path) -> Iterator[int]:
     """What the limits of this process leave, as `ulimit -v` and `ulimit -d` set them."""
-    told = _figures(status)
-    for limit, taken in ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData")):
+    reported = _figures(status)
+    for limit, usage in ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData")):
         most, _ = resource.getrlimit(limit)
-        if most != resource.RLIM_INFINITY and taken in told:
-            yield most - 1024 * told[taken]
+        if most != resource.RLIM_INFINITY and usage in reported:
+            yield most - 1024 * reported[usage]
 
 
 def _available_by_control_groups(membership: Path, root: Path) -> Iterator[int]:

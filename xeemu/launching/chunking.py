@@ -90,9 +90,9 @@ class ChunkedLaunch:
             return self.groups
         return self.first + (chunk - 1) * self.chunk if self.first and chunk else chunk * self.chunk
 
-    def alignment(self, left: int) -> int:
+    def alignment(self, remainder: int) -> int:
         """What the first group's number is a multiple of, of a full chunk or of the groups that are left."""
-        return math.gcd(self.first, self.groups - left if self.first and left else self.chunk)
+        return math.gcd(self.first, self.groups - remainder if self.first and remainder else self.chunk)
 
     @property
     def least(self) -> bool:
@@ -215,8 +215,8 @@ def _between(rows: int, most: int) -> tuple[int, int]:
     for size in range(most, max(most // 2 - 1, 0), -1):
         full = (rows - 2) // size
         found += [(rows - n * size, size) for n in (full, full - 1) if n > 0 and not (rows - n * size) % 2]
-    left, size = min(found, key=lambda cut: (cut[0], -cut[1]))
-    return size, left // 2
+    remainder, size = min(found, key=lambda cut: (cut[0], -cut[1]))
+    return size, remainder // 2
 
 
 def _chunk(program: Program, options: Options, group_bytes: int) -> int:

@@ -36,13 +36,13 @@ def _is_global_id(store: Op, facts: Facts) -> bool:
     elements = addressing.foreseen(store, facts).elements
     if elements.shape != geometry.local_range or not elements.all or len(shape) != facts.dimensions:
         return False
-    left = list(range(facts.dimensions))
+    remaining = list(range(facts.dimensions))
     for index, size in zip(ops.indices(store), shape, strict=True):
         form = facts.value(index).form
-        of = [d for d in left if geometry.global_range[d] >= size and _is_id(form, d, geometry)]
+        of = [d for d in remaining if geometry.global_range[d] >= size and _is_id(form, d, geometry)]
         if not of:
             return False
-        left.remove(of[0])
+        remaining.remove(of[0])
     return True
 
 

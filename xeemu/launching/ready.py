@@ -79,11 +79,11 @@ class Ready(Generic[_T]):
         return identities, platform_of(given), how, bound, repr(bound), self._kernel.bindings(bound)
 
 
-def watched(described: str | None, kernel: Kernel, nd_range: NDRange, device: Device) -> Ready[Prepared]:
+def watched(interface: str | None, kernel: Kernel, nd_range: NDRange, device: Device) -> Ready[Prepared]:
     """The calls of a launch that somebody watches.
 
     Args:
-      described: who does, by the name of the interface; None of somebody to whom shapes alone tell all.
+      interface: who does, by the name of the interface; None of somebody to whom shapes alone tell all.
       kernel, nd_range, device: the launch.
     """
 
@@ -93,9 +93,9 @@ def watched(described: str | None, kernel: Kernel, nd_range: NDRange, device: De
         return prepared
 
     check = (
-        CheckedArguments.of_shapes if described is None else functools.partial(CheckedArguments.outside_jit, described)
+        CheckedArguments.of_shapes if interface is None else functools.partial(CheckedArguments.outside_jit, interface)
     )
-    return Ready(kernel, device, check, prepare, fills=described is not None)
+    return Ready(kernel, device, check, prepare, fills=interface is not None)
 
 
 def _identity(x: Any) -> Hashable:

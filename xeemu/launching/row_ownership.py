@@ -19,8 +19,8 @@ class _Reach:
 
     Attributes:
       first, count: the rows.
-      least, most: place of any of them.
-      step: how much further each row's places are; None of a single row.
+      least, most: index of any of them.
+      step: how much further each row's indices are; None of a single row.
     """
 
     first: int
@@ -30,13 +30,13 @@ class _Reach:
     step: int | None
 
     def keeps_to(self, own: int) -> bool:
-        """True if each row keeps to as many places of its own."""
+        """True if each row keeps to as many indices of its own."""
         steady = self.step is None or self.step == own
         return steady and self.first * own <= self.least and self.most < (self.first + self.count) * own
 
 
 def rows_per_group_row(memory: Allocation, used: Sequence[MemoryOperation], tree: AccessTree) -> int | None:
-    """How many places along a memory's first dimension each row of groups along theirs has for itself.
+    """How many indices along a memory's first dimension each row of groups along theirs has for itself.
 
     Args:
       memory: a global memory.
@@ -44,7 +44,7 @@ def rows_per_group_row(memory: Allocation, used: Sequence[MemoryOperation], tree
       tree: of the program.
 
     Returns:
-      That number; the last row may have fewer, as the memory ends. None if rows may access each other's places, masks
+      That number; the last row may have fewer, as the memory ends. None if rows may access each other's indices, masks
       left aside, or others than all of them; or if that is not known.
     """
     if not memory.elements or not all(instances.is_known(o) and o.node.boxes for o in used):
@@ -72,7 +72,7 @@ def _reaches(operation: MemoryOperation, tree: AccessTree) -> list[_Reach]:
 
 
 def _step(inside: Progressions, index: Expression, axis: LoopAxis) -> int | None:
-    """How much a place grows along an axis; 0 if that changes, None if the axis has one index."""
+    """How much an index grows along an axis; 0 if that changes, None if the axis has one index."""
     if len(inside.box[axis]) == 1:
         return None
     step = inside.of(index).get(axis)

@@ -38,7 +38,7 @@ class Staged(Generic[T]):
 
     def __init__(
         self,
-        described: str,
+        interface: str,
         kernel: Kernel,
         nd_range: NDRange | None,
         device: Device,
@@ -47,9 +47,9 @@ class Staged(Generic[T]):
     ):
         self.kernel, self.nd_range, self.device = kernel, nd_range, device
         self.options = {name: value for name, value in options.items() if value is not None and value is not False}
-        self._what, self._call = described, call
+        self._what, self._call = interface, call
         self.__name__ = self.__qualname__ = kernel.name
-        self.__doc__ = f"xe.{described} of kernel {kernel.name}.\n\n{inspect.getdoc(kernel) or ''}".rstrip()
+        self.__doc__ = f"xe.{interface} of kernel {kernel.name}.\n\n{inspect.getdoc(kernel) or ''}".rstrip()
         self.__signature__ = _signature(kernel)
 
     def __call__(self, *arguments: Any, **static: Any) -> T:
@@ -72,7 +72,7 @@ class Launched(Staged[T]):
 
     def __init__(
         self,
-        described: str,
+        interface: str,
         kernel: Kernel,
         nd_range: NDRange,
         device: Device,
@@ -80,7 +80,7 @@ class Launched(Staged[T]):
         options: Mapping[str, Any],
         stages: Stages,
     ):
-        super().__init__(described, kernel, nd_range, device, call, options)
+        super().__init__(interface, kernel, nd_range, device, call, options)
         self._stages = stages
 
     @public.boundary
@@ -111,9 +111,9 @@ class Launched(Staged[T]):
                 "an array for each field can be lowered"
             )
         # Numbers that decide how a kernel of C is traced, and what C alone has, are known; all else are arguments.
-        alike = self.kernel.interface is None
+        is_plain = self.kernel.interface is None
         taken = [
-            k for k, x in enumerate(arguments) if alike or (isinstance(x, SHAPED) and not isinstance(x, np.generic))
+            k for k, x in enumerate(arguments) if is_plain or (isinstance(x, SHAPED) and not isinstance(x, np.generic))
         ]
 
         def launch(*arrays: Any) -> Any:

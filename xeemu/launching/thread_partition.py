@@ -25,8 +25,8 @@ class ResultParts:
     """The parts of a result that pieces of a launch make.
 
     Attributes:
-      starts: the first place along the result's first dimension of each piece's part, and the end.
-      spare: places that a piece has beyond its part, of a result that a launch overwrites. Else XLA would take what is
+      starts: the first index along the result's first dimension of each piece's part, and the end.
+      spare: indices that a piece has beyond its part, of a result that a launch overwrites. Else XLA would take what is
         stored to all of it for the result itself, and go along a single axis to compute it.
     """
 
@@ -35,12 +35,12 @@ class ResultParts:
 
     @functools.cached_property
     def size(self) -> int:
-        """Places that each piece has: those of the largest part."""
+        """Indices that each piece has: those of the largest part."""
         return int(np.diff(self.starts).max()) + self.spare
 
     @functools.cached_property
     def origins(self) -> tuple[int, ...]:
-        """The first place that each piece has; where a part is smaller than others, there may be some before it."""
+        """The first index that each piece has; where a part is smaller than others, there may be some before it."""
         return tuple(min(start, self.starts[-1] - self.size + self.spare) for start in self.starts[:-1])
 
     def slices(self, piece: int) -> tuple[slice, slice]:
@@ -103,7 +103,7 @@ def _expected_ns(prepared: Prepared, figures: Threads) -> float:
 # --- How results come about ---
 
 _Assembly = int | merging.Combination
-"""How many places of a memory each row of groups has for itself (`row_ownership`), or how copies of it are merged."""
+"""How many indices of a memory each row of groups has for itself (`row_ownership`), or how copies of it are merged."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -45,8 +45,8 @@ def filled(kernel: Kernel, arguments: Sequence[Any]) -> tuple[Sequence[Any], Nam
         size_bytes = sum(math.prod(shape.shape) * shape.dtype.itemsize for shape in shaped.values())
         host = jax.local_devices(backend="cpu")[0]
         capacity.check(capacity.Need(size_bytes, 0, 0), host, "Launch a part of the work at a time")
-    made = {k: _array(shape, traced) for k, shape in shaped.items()}
-    return [made.get(k, x) for k, x in enumerate(arguments)], names
+    arrays = {k: _array(shape, traced) for k, shape in shaped.items()}
+    return [arrays.get(k, x) for k, x in enumerate(arguments)], names
 
 
 def check(program: Program, names: Names) -> None:

@@ -76,8 +76,8 @@ def _fused(facts: Facts) -> set[Value]:
         for value in facts.body.outputs if op is None else op.operands:
             if not isinstance(value, Constant):
                 users[value].append(op)
-    made = (v for op in facts.body.ops if _is_in_passing(op) or _is_sliced(op, facts) for v in op.results)
-    return {v for v in made if len(users[v]) == 1 and (user := users[v][0]) is not None and _is_in_passing(user)}
+    results = (v for op in facts.body.ops if _is_in_passing(op) or _is_sliced(op, facts) for v in op.results)
+    return {v for v in results if len(users[v]) == 1 and (user := users[v][0]) is not None and _is_in_passing(user)}
 
 
 def _is_in_passing(op: Op) -> bool:
@@ -87,7 +87,7 @@ def _is_in_passing(op: Op) -> bool:
 
 
 def _is_sliced(op: Op, facts: Facts) -> bool:
-    """True if it loads from places that are known but for where they begin."""
+    """True if it loads from addresses that are known but for where they begin."""
     return op.name == ops.LOAD and addressing.is_formed(op, facts)
 
 

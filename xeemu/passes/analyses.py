@@ -35,7 +35,7 @@ class Analyses:
         """The facts of each region of a program without calls.
 
         Raises:
-          ValueError: a region is carried out in several places, so that no facts are its only ones.
+          ValueError: a region is carried out several times, so that no facts are its only ones.
         """
         each = list(analysis.bodies(self.facts))
         found = {facts.body: facts for facts in each}

@@ -54,8 +54,8 @@ def remade(program: Program, body: Region) -> Program:
     if found is program.body:
         return program
     # Those of the program are in the order in which it makes them.
-    result, left = ([op.results for op in each.walk() if op.name == ops.ALLOCATE] for each in (program.body, found))
-    kept = tuple(a for a, results in zip(program.allocations, result, strict=True) if results in left)
+    before, after = ([op.results for op in each.walk() if op.name == ops.ALLOCATE] for each in (program.body, found))
+    kept = tuple(a for a, results in zip(program.allocations, before, strict=True) if results in after)
     return dataclasses.replace(program, body=found, allocations=kept)
 
 
@@ -65,9 +65,9 @@ def live(region: Region) -> Region:
     for op in reversed(region.ops):
         if needed.isdisjoint(op.results) and not _acts(op):
             continue
-        left = _with_live_regions(op if needed.issuperset(op.results) else _without_dead_results(op, needed))
-        kept.append(left)
-        needed.update(left.used)
+        live_op = _with_live_regions(op if needed.issuperset(op.results) else _without_dead_results(op, needed))
+        kept.append(live_op)
+        needed.update(live_op.used)
     result = tuple(reversed(kept))
     return region if result == region.ops else dataclasses.replace(region, ops=result)
 
@@ -103,8 +103,8 @@ def _without_dead_carries(op: Op, kept: set[int]) -> Op:
     *predicate, body = op.regions
     carries = op.attributes.get("carries", len(op.operands))
     while True:
-        left = live(dataclasses.replace(body, outputs=_chosen(body.outputs, kept)))
-        inputs = {k for each in (*predicate, left) for k in _used_inputs(each)}
+        live_body = live(dataclasses.replace(body, outputs=_chosen(body.outputs, kept)))
+        inputs = {k for each in (*predicate, live_body) for k in _used_inputs(each)}
         carried = {k for k in inputs if k < carries}
         if carried <= kept:
             break
@@ -112,7 +112,7 @@ def _without_dead_carries(op: Op, kept: set[int]) -> Op:
     inputs |= {k for k in kept if k < carries}
     if (len(inputs), len(kept)) == (len(op.operands), len(op.results)):
         return op
-    regions = tuple(dataclasses.replace(each, inputs=_chosen(each.inputs, inputs)) for each in (*predicate, left))
+    regions = tuple(dataclasses.replace(each, inputs=_chosen(each.inputs, inputs)) for each in (*predicate, live_body))
     count = {"carries": len([k for k in inputs if k < carries])} if op.name == "scan" else {}
     return dataclasses.replace(
         op,

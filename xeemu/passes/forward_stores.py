@@ -1,8 +1,8 @@
 """Store-to-load forwarding: loads of what the program has just stored are slices of the stored values.
 
-Where a local or private memory is only loaded at places that are known before the program runs, and where one store has
-put all elements, as the steps of a reduction tree do, its contents are then never needed, and the stores are dead code.
-If they were needed by other loads as well, compilers would compute what is forwarded once more for each of them.
+Where a local or private memory is only loaded at addresses that are known before the program runs, and where one store
+has put all elements, as the steps of a reduction tree do, its contents are then never needed, and the stores are dead
+code. If they were needed by other loads as well, compilers would compute what is forwarded once more for each of them.
 """
 
 import collections

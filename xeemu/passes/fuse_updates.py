@@ -1,8 +1,8 @@
-"""Fused updates: stores to private memory that combine integers with what was loaded from the same place update it.
+"""Fused updates: stores to private memory that combine integers with what was loaded from the same element update it.
 
 Between the load and the store nobody changes the element, which belongs to one work-item; so one scatter that adds does
 what a gather, an addition and a scatter do. Of integers only: a sum of floats may be rounded in another way. Where all
-places in a memory are known but for where they begin, its elements are slices, and remain so.
+addresses in a memory are known but for where they begin, its elements are slices, and remain so.
 """
 
 import dataclasses

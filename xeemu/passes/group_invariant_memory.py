@@ -23,13 +23,13 @@ def analyse(program: Program, rows: range | None = None) -> Facts | None:
     """
     # A single group has its own memories anyway.
     allocated = frozenset(op.results[0] for op in program.body.walk() if _allocates(op))
-    alike = allocated if program.geometry.groups > 1 else frozenset()
-    while alike:
-        facts = dataflow.analyse(program, rows, alike)
-        differing = _differing(facts) & alike
+    invariant = allocated if program.geometry.groups > 1 else frozenset()
+    while invariant:
+        facts = dataflow.analyse(program, rows, invariant)
+        differing = _differing(facts) & invariant
         if not differing:
             return facts
-        alike -= differing
+        invariant -= differing
     return None
 
 

@@ -1,4 +1,4 @@
-"""Inlining: calls are written out, so that every value and every region is carried out in one place only."""
+"""Inlining: calls are written out, so that every value and every region is carried out once only."""
 
 import dataclasses
 

@@ -137,9 +137,9 @@ class _Numbering:
         self._numbers, self._found = Numbers(), dict[Value, int | None]()
         self._body = body = loop.regions[-1]
         carried = control.carried(control.of(loop), body)
-        kept = {k: self._numbers.of(("carry", k)) for k, v in enumerate(carried) if body.outputs[k] is v}
+        invariant = {k: self._numbers.of(("carry", k)) for k, v in enumerate(carried) if body.outputs[k] is v}
         for region in loop.regions:
-            self._found |= {value: kept.get(k) for k, value in enumerate(region.inputs)}
+            self._found |= {value: invariant.get(k) for k, value in enumerate(region.inputs)}
             self._follow(region)
 
     def of(self, value: Value) -> int | None:

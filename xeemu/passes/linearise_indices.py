@@ -34,9 +34,9 @@ def _joined(op: Op, analyses: Analyses) -> Op:
     access = op.attributes["access"]
     if len(indices) == access.rank:
         return op
-    seen = dataclasses.replace(access, rank=len(indices), view=tuple(sizes))
+    viewed = dataclasses.replace(access, rank=len(indices), view=tuple(sizes))
     operands = (op.operands[0], *indices, *op.operands[1 + access.rank :])
-    return dataclasses.replace(op, operands=operands, attributes={**op.attributes, "access": seen})
+    return dataclasses.replace(op, operands=operands, attributes={**op.attributes, "access": viewed})
 
 
 def _recombined(row: Value, column: Value, width: int, analyses: Analyses) -> Value | None:

@@ -3,7 +3,7 @@
 Where a loop is written out, each of several updates by one operation begins a constant further than the one before: one
 window of the memory holds all of them, so that no scatter is needed, and there is less to compile. So it is with plain
 stores of components that lie side by side. A GPU starts a kernel for each scatter: there also those are merged whose
-places depend on data, if no order counts.
+addresses depend on data, if no order counts.
 """
 
 import dataclasses
@@ -85,8 +85,8 @@ class _Run:
         """What each update is made with; once if it is one number for all of them."""
         each = [op.operands[1 + op.attributes["access"].rank] for op in self.updates]
         numbers = {(v.dtype, v.array.tobytes()) if isinstance(v, Constant) and not v.ndim else v for v in each}
-        alike = len(numbers) == len(set(map(ops.operation, self.updates))) == 1
-        return each[:1] if alike and not each[0].ndim else each
+        uniform = len(numbers) == len(set(map(ops.operation, self.updates))) == 1
+        return each[:1] if uniform and not each[0].ndim else each
 
 
 def _updated(
@@ -101,7 +101,7 @@ def _updated(
     """The memory after updates, from it, the components of their indices, their values and their masks."""
     ends = np.cumsum(sizes)
     (memory,), *indices, values, masks = (given[end - n : end] for n, end in zip(sizes, ends, strict=True))
-    numbers, left, count = [v.astype(memory.dtype) for v in values], iter(masks), len(operations)
+    numbers, remaining, count = [v.astype(memory.dtype) for v in values], iter(masks), len(operations)
     if steps is None:
         # The axis of the updates is the first: along the last a GPU took 1.5 times as long.
         axis, shape, operation = 0, (count, *access.shape), ops.COMMUTING.get(operations[0], operations[0])
@@ -110,7 +110,7 @@ def _updated(
     else:
         axis, shape, operation = -1, (*access.shape, count), operations[0]
         index = [_spread(i, step, count, shape) for (i,), step in zip(indices, steps, strict=True)]
-    each = [next(left) if m else np.bool_(True) for m in masked]
+    each = [next(remaining) if m else np.bool_(True) for m in masked]
     where = [_stacked(each * (count // len(each)), access.shape, axis)] if any(masked) else []
     value = _stacked(numbers, access.shape, axis) if len(numbers) > 1 else numbers[0]
     merged = dataclasses.replace(access, shape=shape, masked=any(masked))
@@ -202,7 +202,7 @@ def _chain(op: Op | None, following: Mapping[Op, Op]) -> Iterator[Op]:
 
 
 def _scattered(op: Op, facts: Facts) -> str | None:
-    """By which operation an update at places that depend on data changes a memory, if no order counts."""
+    """By which operation an update at addresses that depend on data changes a memory, if no order counts."""
     return None if addressing.is_formed(op, facts) else ops.commuting(op)
 
 
@@ -225,7 +225,7 @@ def _is_static(address: Address) -> bool:
 
 
 def _apart(one: Address, other: Address) -> tuple[int, ...] | None:
-    """How much further the other of two places begins along each dimension, if that is all they differ in."""
+    """How much further the other of two addresses begins along each dimension, if that is all they differ in."""
     found = []
     for a, b in zip(one.components, other.components, strict=True):
         further = set((b.form.pattern - a.form.pattern).tolist())

@@ -153,7 +153,7 @@ class _Search:
         filled[tuple(copy_elements.T)] = True
         if strides is None or not all(_is_filled(load, filled) for load in loads):
             return None
-        if others and (any(load.access.masked for load in loads) or not all(_is_same(others[0], o) for o in others)):
+        if others and (any(load.access.masked for load in loads) or not all(_is_equal(others[0], o) for o in others)):
             return None
         begun = np.array(known[0].steps) @ [r.start for r in self.groups.values()]
         start = elements[0] - copy_elements[0] @ strides - begun
@@ -178,11 +178,11 @@ class _Search:
         other = ops.passthrough(load.op) if load.op in self.bounded else None
         loaded_by = load.mask if other is None else None
         masks = [symbolic_addresses.lane_mask(store, self.tree), loaded_by or expressions.TRUE]
-        alike = [*store.index, *masks, *store.node.conditions]
-        if not all(e.known for e in (*load.index, *alike)):
+        fixed = [*store.index, *masks, *store.node.conditions]
+        if not all(e.known for e in (*load.index, *fixed)):
             return None
         facts = periodicity.divided(
-            self._boxes(store), lambda inside: (inside.box, self._steps(inside, load.index, alike)), points_limit=_ALL
+            self._boxes(store), lambda inside: (inside.box, self._steps(inside, load.index, fixed)), points_limit=_ALL
         )
         found = {steps for _, steps in facts}
         if len(found) != 1 or None in found:
@@ -214,8 +214,8 @@ class _Search:
         if load is None or load.name != "load" or not _is_plain(load) or load.access.shape != store.access.shape:
             return None
         memory = load.access_site.memory
-        kept = memory.space == "global" and memory not in self.program.written
-        return load if kept and memory.dtype == store.access_site.memory.dtype else None
+        unchanged = memory.space == "global" and memory not in self.program.written
+        return load if unchanged and memory.dtype == store.access_site.memory.dtype else None
 
     def _defined(self, node: Node) -> Mapping[Value, int]:
         """For each value that a body computes the number of the operation that does."""
@@ -223,10 +223,10 @@ class _Search:
             self._numbers[node] = {v: number for number, op in enumerate(node.body.ops) for v in op.results}
         return self._numbers[node]
 
-    def _steps(self, inside: Progressions, there: Sequence[Expression], alike: Iterable[Expression]) -> Steps | None:
+    def _steps(self, inside: Progressions, there: Sequence[Expression], fixed: Iterable[Expression]) -> Steps | None:
         """How far apart in the original neighbouring groups' elements lie; None if anything else differs."""
         whole = all(inside.box[axis] == groups for axis, groups in self.groups.items())
-        if not whole or any(axis in inside.of(e) for e in alike for axis in self.groups):
+        if not whole or any(axis in inside.of(e) for e in fixed for axis in self.groups):
             return None
         steps = []
         for moving in map(inside.of, there):
@@ -274,26 +274,26 @@ def _regular(step: Growth) -> int | None:
 
 
 def _strides(copy_elements: np.ndarray, elements: np.ndarray) -> np.ndarray | None:
-    """How far apart elements lie by the places of their copies; None if that is not the same everywhere.
+    """How far apart elements lie by the indices of their copies; None if that is not the same everywhere.
 
     Args:
       copy_elements: `[k, dimensions]` of the copy.
       elements: `[k, dimensions of the original]`.
 
     Returns:
-      `[dimensions, dimensions of the original]`; 0 for a dimension in which all places are the same.
+      `[dimensions, dimensions of the original]`; 0 for a dimension in which all indices are the same.
     """
     here, there = copy_elements - copy_elements[0], elements - elements[0]
     strides = np.rint(np.linalg.lstsq(here, there, rcond=None)[0]).astype(np.int64)
     return strides if (here @ strides == there).all() else None
 
 
-def _is_same(a: Constant, b: Constant) -> bool:
+def _is_equal(a: Constant, b: Constant) -> bool:
     return a.array.tobytes() == b.array.tobytes()
 
 
 def _is_filled(load: MemoryOperation, filled: np.ndarray) -> bool:
-    """True if all that a load at a known place may touch has been stored."""
+    """True if all that a load at a known address may touch has been stored."""
     touched = []
     for component, size in zip(load.index, filled.shape, strict=True):
         if not component.known or component.interval is None:

@@ -46,7 +46,7 @@ class Gather:
     Attributes:
       run: how many elements at a time are known to follow each other.
       missing: what elements out of bounds read as.
-      materialised: true if the places are computed before, for themselves.
+      materialised: true if the addresses are computed before, for themselves.
     """
 
     run: int
@@ -261,7 +261,7 @@ def of_fetch(reference: Reference, chunk: Chunk, op: str) -> Empty | InOrder:
 def _combined_window(reference: Reference, op: str, chunk: Chunk) -> Window | None:
     """The window that an atomic update goes through, in any order, if it does.
 
-    Private memory is updated where some place is not known (see `passes/fuse_updates.py`), and a scatter does that.
+    Private memory is updated where some address is not known (see `passes/fuse_updates.py`), and a scatter does that.
     """
     if reference.storage.space == "private" or op not in ops.COMBINING or not reference.address.proved:
         return None

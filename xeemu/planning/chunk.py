@@ -88,14 +88,14 @@ class Chunk:
 
     def block(self) -> tuple[int, ...] | None:
         """How many groups there are along each dimension; None if the chunk is no block of the group range."""
-        counts, found, left = self.geometry.group_range, list[int](), self.count
+        counts, found, remainder = self.geometry.group_range, list[int](), self.count
         for d in reversed(range(len(counts))):
-            size = math.gcd(left, counts[d]) if d else left
+            size = math.gcd(remainder, counts[d]) if d else remainder
             aligned = not self.alignment % (self.geometry.group_strides[d] * size)
-            if d and left > 1 and not (aligned and size in (left, counts[d])):
+            if d and remainder > 1 and not (aligned and size in (remainder, counts[d])):
                 return None
             found.insert(0, size)
-            left //= size
+            remainder //= size
         return tuple(found)
 
     def _relevant(self, form: Form) -> list[tuple[int, int]]:

@@ -28,7 +28,7 @@ class Histogram:
 
     Attributes:
       few: the number and the elements.
-      updates: which, by their places among those that an iteration leaves.
+      updates: which, by their positions among those that an iteration leaves.
       parts: of equal length, into which the iterations of each are cut; a step compares one iteration of each part.
       blocking: of the steps: after each block of them their counts, of eight bits until then, are added up.
     """
@@ -45,7 +45,7 @@ class CollectedUpdates:
 
     Attributes:
       histograms: those that are counted.
-      alone: those that are a scatter each, by their places among those that an iteration leaves.
+      alone: those that are a scatter each, by their positions among those that an iteration leaves.
       joined: those that are one scatter; none if that would be a single one.
     """
 

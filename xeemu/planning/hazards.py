@@ -28,7 +28,7 @@ class Hazards:
       gathered: numbers of the loads that must not be slices.
       waits: for the number of an update the values that must be computed before it.
       scattered: numbers of the updates of private memory that must not be slices.
-      entangled: numbers of the updates with what was loaded from other places of their memory.
+      entangled: numbers of the updates with what was loaded from other elements of their memory.
       rewritten: numbers of the loads from local memory that is updated later. XLA computes what is stored once more for
         each load of it, and takes a branch for each element of what is put together before that.
     """
@@ -69,11 +69,11 @@ def of_body(facts: Facts) -> Hazards:
 
 
 def _scattered(facts: Facts) -> frozenset[int]:
-    """The updates of private memories that are also updated in places that are not known.
+    """The updates of private memories that are also updated at addresses that are not known.
 
     XLA repeats a store of a slice in a gather that follows, and copies the memory for it; a scatter it does not. Its
     compiler for CPUs copies in more cases under JAX 0.11 than under 0.10: there a loop that updates 64 bins and one of
-    them at a known place takes five times as long by slices.
+    them at a known address takes five times as long by slices.
     """
     private = {n: known for n, op in enumerate(facts.body.ops) if (known := _private(op, facts)) is not None}
     looked_up = {known for n, known in private.items() if not addressing.is_formed(facts.body.ops[n], facts)}
@@ -87,7 +87,7 @@ def _private(op: Op, facts: Facts) -> Known | None:
 
 
 def _entangled(facts: Facts) -> frozenset[int]:
-    """The updates with what was loaded from other places of their memory, earlier in the same (sub)program."""
+    """The updates with what was loaded from other elements of their memory, earlier in the same (sub)program."""
     readers: dict[Any, list[tuple[int, Any]]] = {}
     sources: dict[Any, int] = {}
     found = set()

@@ -15,7 +15,7 @@ from xeemu.planning.windows import Window
 
 @dataclasses.dataclass(frozen=True)
 class IndependentUpdate:
-    """A memory that each iteration updates at a place of its own.
+    """A memory that each iteration updates at an address of its own.
 
     Attributes:
       number: of the operation that does.

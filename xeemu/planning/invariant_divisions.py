@@ -26,8 +26,8 @@ def applies(op: Op, facts: Facts) -> bool:
 def divides_index(load: Op, facts: Facts) -> bool:
     """True if the elements of a load are found by such a division.
 
-    XLA's gathers compute places element by element, and such a division is some twenty operations (2-core EPYC: a table
-    that 4 Mi work-items look up takes 1.9 times as long so, with JAX 0.10.2 and 0.11.2).
+    XLA's gathers compute addresses element by element, and such a division is some twenty operations (2-core EPYC: a
+    table that 4 Mi work-items look up takes 1.9 times as long so, with JAX 0.10.2 and 0.11.2).
     """
     if addressing.is_formed(load, facts):
         return False

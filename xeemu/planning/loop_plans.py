@@ -3,7 +3,7 @@
 Decided from what is known before the program runs: the loop's body, how the memories are stored that it accesses, the
 chunk and its target. What a loop changes beside numbers that grow steadily decides:
 
-- memories that are updated at places that depend on data: all iterations of a block find what to scatter;
+- memories that are updated at addresses that depend on data: all iterations of a block find what to scatter;
 - integers that are combined in any order: all iterations of a block find what to combine;
 - memories that are updated in windows: all iterations of a block find what to write there;
 - else, if all accesses are windows, iterations are emitted one after the other, by blocks that read and write a window
@@ -172,11 +172,11 @@ def _single(version: BlockedLoop) -> Versions:
     return Versions({}, version, version)
 
 
-# --- Memories updated at places that depend on data ---
+# --- Memories updated at addresses that depend on data ---
 
 
 def _scattered(loop: CountedLoop) -> Batched | None:
-    """A loop that only updates memories at such places."""
+    """A loop that only updates memories at such addresses."""
     chunk, updates = loop.chunk, scatter_loops.of_loop(loop.scan, loop.facts)
     if updates is None:
         return None

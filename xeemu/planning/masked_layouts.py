@@ -66,7 +66,7 @@ def of_movement(op: Op, operand: Layout, facts: Facts, apart: bool) -> Masked | 
 
 @fact
 def moved_later(facts: Facts) -> frozenset[Value]:
-    """The values of a (sub)program whose elements, or what is computed from them, go on to other places of an array.
+    """The values of a (sub)program whose elements, or what is computed from them, go on to other indices of an array.
 
     Of these XLA would decide for each element again where it is from, so that others are better computed apart.
     """

@@ -144,7 +144,7 @@ class MemoryOperations:
 
     @property
     def _settles(self) -> bool:
-        """True if places that are found by division are computed before they are looked up."""
+        """True if addresses that are found by division are computed before they are looked up."""
         return self.settles and self.chunk.amortises_dispatch and self.chunk.target.divides_slowly
 
     def _update(self, number: int, reference: Reference) -> Update:

@@ -68,7 +68,7 @@ def _of_division(op: Op, known: Sequence[Known]) -> Remainder | None:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PeriodicGather:
-    """The places of elements that lie side by side, those of one group after the other's.
+    """The addresses of elements that lie side by side, those of one group after the other's.
 
     Attributes:
       form: of the dividend, with an `[n]` pattern.
@@ -86,7 +86,7 @@ class PeriodicGather:
 
 
 def of_reference(reference: Reference, index: Remainder | None, chunk: Chunk) -> PeriodicGather | None:
-    """The places of a load by one index that is a remainder, if they are such and it is worth while.
+    """The addresses of a load by one index that is a remainder, if they are such and it is worth while.
 
     Args:
       reference: the elements.

@@ -1,4 +1,4 @@
-"""Scatter loops: loops that only update memories, at places that depend on data.
+"""Scatter loops: loops that only update memories, at addresses that depend on data.
 
 Each iteration of such a loop finds on its own what to combine with which elements, and no order of the updates counts.
 So all the iterations of a block find that together, see `batched_loops`, and each update of the loop's body is made
@@ -62,7 +62,7 @@ def of_loop(scan: control.Scan, facts: Facts) -> Mapping[int, Scattered] | None:
 
 
 def _operation(op: Op, facts: Facts) -> str | None:
-    """By which operation integers of its groups are updated, in any order, at places that are not known."""
+    """By which operation integers of its groups are updated, in any order, at addresses that are not known."""
     if op.name not in ops.ACCESSES or facts.values[op.operands[0]].space == "global":
         return None
     if op.operands[0].dtype.kind not in "iu":
@@ -71,7 +71,7 @@ def _operation(op: Op, facts: Facts) -> str | None:
 
 
 def update_bytes(facts: Facts, updates: Mapping[int, Scattered]) -> int:
-    """What one iteration finds for a group to update: places, and values that are not the same for all.
+    """What one iteration finds for a group to update: addresses, and values that are not the same for all.
 
     Of private memory what is there and what is put back count too: so the chunks of launches were measured.
     """

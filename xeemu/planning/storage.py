@@ -69,7 +69,7 @@ class Storage:
 
     @property
     def row(self) -> int:
-        """Elements for each place along the first dimension."""
+        """Elements for each index along the first dimension."""
         return math.prod(self.shape[1:])
 
     @property

@@ -25,7 +25,7 @@ def is_straight(facts: Facts) -> bool:
     """True if a (sub)program has values that a compiler can fuse, and nothing else.
 
     It has neither loops nor branches nor scans but for what is the same in all groups, gives no old values of atomic
-    operations, updates memories at places that are known, loads no window that may be out of bounds, of which chunks
+    operations, updates memories at addresses that are known, loads no window that may be out of bounds, of which chunks
     would be in bounds, and uses nothing after a group's algorithm that takes long to compute and goes into that.
     """
     own = _varying_ops(facts)
@@ -35,9 +35,9 @@ def is_straight(facts: Facts) -> bool:
 
 
 def materialised_bytes(facts: Facts) -> int:
-    """Bytes of a work-group that XLA keeps as arrays in a straight program, as they are needed at too many places.
+    """Bytes of a work-group that XLA keeps as arrays in a straight program, as they have too many uses.
 
-    To compute them anew at each place, within a fusion, would take too much code.
+    To compute them anew for each use, within a fusion, would take too much code.
     """
     needing, duplicates, total = dict[Value, set[Op]](), dict[Op, int](), 0
     for op in reversed(_varying_ops(facts)):

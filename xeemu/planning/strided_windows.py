@@ -83,7 +83,7 @@ def _rows(reference: Reference, form: Form, strided: StridedPattern, chunk: Chun
     storage = reference.storage
     if not chunk.target.gathers_one_by_one or (not storage.alone and storage.rows is None) or form.based:
         return None
-    # The places of the first group of a chunk differ from its pattern by multiples of this.
+    # The addresses of the first group of a chunk differ from its pattern by multiples of this.
     unit = math.gcd(chunk.unit(form), 0 if storage.unit is None else storage.unit * storage.row)
     found = in_rows(strided, int(form.pattern[0]) + strided.least, unit, storage.stored_elements, storage.alone)
     if found is None or not (storage.alone or found[1].shape == storage.rows):

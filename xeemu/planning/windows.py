@@ -1,4 +1,4 @@
-"""Windows: rectangles of memories that have the elements of a reference, at strided places of them.
+"""Windows: rectangles of memories that have the elements of a reference, at strided addresses of them.
 
 An address may go along work-items, groups and the iterations of a loop, by a constant along each of these axes. What is
 known of its elements before the program runs is one window, however the memory is seen: as a line, as rows of rows, or
@@ -67,7 +67,7 @@ class Rectangle:
     sliced: bool = True
 
     @property
-    def held(self) -> tuple[int, ...]:
+    def clipped_sizes(self) -> tuple[int, ...]:
         """The sizes of a rectangle that is as large, but not larger than the memory."""
         return tuple(map(min, self.sizes, self.shape))
 
