@@ -64,15 +64,14 @@ class _Analysis:
 
     def _loop(self, loop: Loop, before: _Held) -> _Held:
         """What places hold after a loop. As an iteration begins it is what they hold both before and after one; where
-        a compiler may write the loop out, each iteration sees what the one before it leaves."""
+        a compiler may write the loop out, each iteration after the first sees what the one before it leaves."""
+        if loop.may_be_written_out:
+            first = self._alike(self.go(loop.steps, before), loop)
+            return self._alike(self.go(loop.steps, first), loop)
         start, found = before, set(self.found)
         while (still := _on_both(start, end := self.go(loop.steps, start))) != start:
             start, self.found = still, set(found)
-        lasting = self._alike(end, loop)
-        if loop.may_be_written_out:
-            self.go(loop.steps, before)
-            self.go(loop.steps, lasting)
-        return _either(start, lasting) if loop.certain else start
+        return _either(start, self._alike(end, loop)) if loop.certain else start
 
     def _alike(self, held: _Held, loop: Loop) -> _Held:
         """What is the same in each iteration of a loop."""
