@@ -321,8 +321,9 @@ def _executed(
     found_empty = set[Written]()
     for group in np.ndindex(*program.groups):
         names, present = _names(program, group)
-        stored = {access.memory for access in _accesses(_without_empty(program.body)) if access.op != "load"}
-        registers = Registers(stored, program.is_opencl)
+        accesses = _accesses(_without_empty(program.body))
+        shared = {access.memory for access in accesses if access.op != "load" and access.space != "private"}
+        registers = Registers(shared, program.is_opencl)
         counted = frozenset(program.counted)
         state = _State(names, present, False, frozenset(), {}, begun, empty, counted, met)
         _run(program.body, state, registers, found)

@@ -43,7 +43,7 @@ class Registers:
     """The registers of a work-group's work-items.
 
     Args:
-      changed: the memories that somebody stores to.
+      changed: the memories that work-items share and somebody stores to.
       all_meet: true if each barrier is one for all of these.
     """
 

@@ -40,13 +40,32 @@ def test_more_estimates_have_all_counts(first, tmp_path):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    "seed", [20142, 20246, 20265, 20457, 20493, 20569, 21003, 21096, 21426, 21435, 21481, 21586, 820187, 900245, 940246]
+    "seed",
+    [
+        20142,
+        20246,
+        20265,
+        20457,
+        20493,
+        20569,
+        21003,
+        21096,
+        21426,
+        21435,
+        21481,
+        21586,
+        820187,
+        900245,
+        940246,
+        90006,
+        91002,
+    ],
 )
 def test_estimates_that_were_wrong_are_right(seed, tmp_path):
     """Loops of work-items in others, iterations without a loop, masks with counters, ids that change no place, branches
     in loops, loads by all after loads by some, conditions of C, loops that never begin or are written out, exchanges,
     places stored by some before a loop and by all in it, linear ids,
-    remainders of divisions by 1.
+    remainders of divisions by 1, stores of what the place holds, of vectors too.
     """
     assert [str(c) for c in report(seed, tmp_path) if c.verdict == "wrong"] == []
 
