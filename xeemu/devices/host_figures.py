@@ -22,8 +22,9 @@ class Strips:
       most_branching: of loops whose slices may be out of bounds, each with a branch (2-core EPYC, a product of 300 x
         200 x 300 in groups of 16 x 16: with 1 it takes 7.4 times as long, with 64 1.3 times, and 2 to 6 to compile).
       most_of_left: of groups that are left behind the full chunks, whose code had better be short (2-core EPYC: with 64
-        the convolutions run as long, and compile an eighth longer; a convolution without bounds that has two thirds as
-        many groups left as before takes as long); a GPU waits for its kernels then rather than for what they compute.
+        the convolutions run as long, and compile an eighth longer; one without bounds, with two thirds as many groups
+        left as before, takes 1.0 to 1.1 times as long with 4); a GPU waits for its kernels then rather than for what
+        they compute.
       untested: iterations of a loop of few operations that groups leave at different times, before the host looks if
         any goes on (H100: with 1 rows of a sparse matrix take 1.8 times as long, those of OpenCL C 2.3, steps of
         integers 2.7, rows of 3 elements 1.4; with 8 they take 0.7, 1.1, 0.8 and 0.9 of the time, and their first call
@@ -208,7 +209,7 @@ class Watching:
         them again (EPYC, with instructions for SHA-256: a digest of 1.5e9 bytes takes a second, half of the run then).
       few_lanes, batch_lanes: of an access that waits to be measured with others, and of all that wait (2-core EPYC: the
         first profile of 32 accesses of 1024 lanes takes 3.0 times as long where none waits, of 8192 lanes 2.7; with
-        2^10 and 2^16 1.0 and 2.4, with 2^16 and 2^20 1.1 and 1.0; later ones as long. GPU: not measured).
+        2^10 and 2^16 1.0 and 2.4, with 2^16 and 2^20 1.1 and 1.0; later ones 1.0 to 1.1. GPU: not measured).
     """
 
     longer: float

@@ -56,8 +56,8 @@ class Target:
         part of the time (2-core EPYC: a histogram of 2^22.7 operations takes 0.2 s with little effort, most of it to
         compile, and 1.0 s without; one of 2^28.7 takes 0.9 s and 1.2 s); 0 for never.
       merged_updates: updates that are a single one, at most, whose values are there at once (2-core EPYC: without a
-        limit 256 additions to local memory take 1.4 times as long, and as many to global memory 1.1; with 16 these 1.0
-        to 1.3, and 128 or 256 stores of a work-item 0.7 to 0.8. GPU: not measured).
+        limit 256 additions to local memory take 1.4 times as long, and as many to global memory 0.8 to 1.1; with 16
+        these 1.0 to 1.3, and 128 or 256 stores of a work-item 0.7 to 0.8. GPU: not measured).
       unasked_bytes: of a launch up to which the system is not asked for what is available (2-core EPYC: 0.5 ms of a
         core, where the smallest launch takes 0.02).
       strips, blocks, windows, counting, reductions, cycles, threads, watching: see there; None where there is no such
