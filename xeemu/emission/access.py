@@ -91,9 +91,8 @@ def _periods(plan: PeriodicGather, at: Touched, base: jax.Array | None) -> jax.A
     rest = lax.rem(first + np.arange(plan.gathered, dtype=np.int32), np.int32(index.divisor))
     found = rest.dtype.type(index.offset) + rest.dtype.type(index.sign) * rest
     periods = at.buffer.data.reshape(-1).at[found].get(mode="promise_in_bounds", wrap_negative_indices=False)
-    copies = jnp.broadcast_to(
-        periods, (-(-count // plan.gathered), plan.gathered)
-    )  # XLA fuses no gather with its copies
+    # XLA fuses no gather with its copies.
+    copies = jnp.broadcast_to(periods, (-(-count // plan.gathered), plan.gathered))
     return copies.reshape(-1)[:count].reshape(plan.groups, plan.elements)
 
 
@@ -161,13 +160,13 @@ def _runs(data: jax.Array, firsts: jax.Array, length: int) -> jax.Array:
 
 
 def _expanded(
-    values: jax.Array, where: ActiveElements, other: Emitted | None, chunk: EmittedChunk, dtype: np.dtype
+    values: jax.Array, where: ActiveElements, passthrough: Emitted | None, chunk: EmittedChunk, dtype: np.dtype
 ) -> jax.Array:
-    """`[G or 1, all elements]`: the loaded values at their positions, `other` where the mask leaves elements out."""
-    if other is None:
+    """`[G or 1, all elements]`: loaded values at their positions, `passthrough` where the mask leaves elements out."""
+    if passthrough is None:
         return values
     everyone = addressing.everyone(where.shape)
-    rest = positions.of_elements(other, everyone, chunk).astype(dtype)
+    rest = positions.of_elements(passthrough, everyone, chunk).astype(dtype)
     if where.mask is not None:
         inactive = rest if rest.shape[1] == 1 else columns(rest, where.elements)
         values = jnp.where(where.mask, values, inactive)

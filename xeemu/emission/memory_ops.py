@@ -84,7 +84,7 @@ class _Access:
 
     def loaded(self, plan: LoadPlan) -> list[Item]:
         """The value that a load gives."""
-        mask, other = (*self.values, None)[:2] if self.access.masked and not self.access.bounded else (None, None)
+        mask, passthrough = (*self.values, None)[:2] if self.access.masked and not self.access.bounded else (None, None)
         applied, chunk = self.applied, self.context.chunk
         # A load by work-items that do not run harms nobody.
         where = positions.lanes(self.reference, mask, [], chunk)
@@ -96,7 +96,7 @@ class _Access:
         else:
             address = address.trusted() if plan.trusted else address
             found = access.read(plan.by, Touched(self.buffer, address, where, chunk), applied)
-        loaded = access.Loaded(where, other, applied.layouts[0], self.reference.varying, chunk)
+        loaded = access.Loaded(where, passthrough, applied.layouts[0], self.reference.varying, chunk)
         return [loaded.value(applied.facts, applied.op.results[0], found)]
 
     def updated(self, plan: UpdatePlan) -> list[Item]:

@@ -63,11 +63,11 @@ class Fingerprint:
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Accepted:
-    """Findings of one mark that are accepted, of one kernel and severity.
+    """Findings of one fingerprint that are accepted, of one kernel and severity.
 
     Attributes:
       kernel, file, static: as of a `Subject`; without a kernel, in files of before these were told apart, of any.
-      kind, memory, sources: the mark.
+      kind, memory, sources: the fingerprint.
       severity: `"error"`, or `"note"`.
       count: how many of them; None in files of before they were counted: any number.
     """
@@ -87,7 +87,7 @@ class Accepted:
         return Subject(self.kernel, self.file, self.static)
 
     @property
-    def mark(self) -> Fingerprint:
+    def fingerprint(self) -> Fingerprint:
         """What they are known by."""
         return Fingerprint(self.kind, self.memory, self.sources)
 
@@ -106,12 +106,11 @@ class Baseline:
     def of(cls, findings: Iterable[Finding], subject: Subject) -> "Baseline":
         """The one that accepts the findings of a kernel."""
         alike = collections.Counter((Fingerprint.of(finding), finding.severity) for finding in findings)
+        about = subject.kernel, subject.file, subject.static
         return cls(
             frozenset(
-                Accepted(
-                    subject.kernel, subject.file, subject.static, mark.kind, mark.memory, mark.sources, severity, count
-                )
-                for (mark, severity), count in alike.items()
+                Accepted(*about, known_by.kind, known_by.memory, known_by.sources, severity, count)
+                for (known_by, severity), count in alike.items()
             )
         )
 
@@ -152,19 +151,19 @@ class Baseline:
     def remaining(self, findings: Findings, subject: Subject) -> Findings:
         """The findings of a kernel that it does not accept.
 
-        Of findings with the same mark that are more than it accepts, all remain: which one is new cannot be told.
+        Of findings with one fingerprint that are more than it accepts, all remain: which one is new cannot be told.
         """
         alike = collections.defaultdict(list)
         for finding in findings:
             alike[Fingerprint.of(finding)].append(finding)
         entries = self._about(subject)
-        beyond = {mark for mark, some in alike.items() if not _accepts(entries, mark, some)}
+        beyond = {fingerprint for fingerprint, some in alike.items() if not _accepts(entries, fingerprint, some)}
         rest = (finding for finding in findings if Fingerprint.of(finding) in beyond)
         return Findings(rest, findings.proved, findings.watched)
 
     def knows(self, finding: Finding, subject: Subject) -> bool:
-        """True if it accepts findings with the mark of this one, of a kernel."""
-        return any(entry.mark == Fingerprint.of(finding) for entry in self._about(subject))
+        """True if it accepts findings with the fingerprint of this one, of a kernel."""
+        return any(entry.fingerprint == Fingerprint.of(finding) for entry in self._about(subject))
 
     def _about(self, subject: Subject) -> list[Accepted]:
         """What it accepts of a kernel: of that in its file or, if there is nothing of that one, in any."""
@@ -177,10 +176,10 @@ def _further(finding: Finding) -> Iterable[str]:
     return (site.source for site in finding.lines if site not in finding.sites)
 
 
-def _accepts(entries: Iterable[Accepted], mark: Fingerprint, findings: list[Finding]) -> bool:
+def _accepts(entries: Iterable[Accepted], fingerprint: Fingerprint, findings: list[Finding]) -> bool:
     counts: dict[str, float] = collections.defaultdict(float)
     for entry in entries:
-        if entry.mark == mark:
+        if entry.fingerprint == fingerprint:
             counts[entry.severity] += float("inf") if entry.count is None else entry.count
     errors = sum(finding.severity == ERROR for finding in findings)
     # What was accepted as an error is accepted as a note too.

@@ -138,7 +138,7 @@ def viewed_shape(op: Op) -> tuple[int, ...]:
 
 
 def passthrough(op: Op) -> Constant | None:
-    """What a masked load gives to the work-items that take no part, if that is a constant."""
+    """What a masked load gives to the work-items that take no part, its `other`, if that is a constant."""
     last = op.operands[-1]
     return last if op.name == LOAD and op.attributes["access"].masked and isinstance(last, Constant) else None
 

@@ -195,13 +195,13 @@ class _Writer:
     # --- Plain operations ---
 
     def _plain(self, op: Op) -> str:
-        inputs = list(map(self.name, op.operands))
+        operands = list(map(self.name, op.operands))
         if write := _LANGUAGE.get(op.name):
-            text = write(op, inputs)
+            text = write(op, operands)
         elif ops.named(op.name).is_of_language:
             raise ops.without_rule(op.name, "the printer")
         else:
-            text = _expression(op, inputs)
+            text = _expression(op, operands)
         results = [value for value in op.results if not value.memory]
         shown = ", ".join(f"{self._fresh(value)}:{_typed(value)}" for value in results)
         return f"{shown} = {text}" if shown else text
@@ -219,49 +219,49 @@ _STRUCTURED: Mapping[str, Callable[[_Writer, Op, str], Iterator[Row]]] = {
 }
 
 
-def _allocation(op: Op, inputs: list[str]) -> str:
+def _allocation(op: Op, operands: list[str]) -> str:
     a = op.attributes
     return f"{a['name']} = {a['space']} {type_name(a['dtype'])}[{sizes(a['shape'], ', ')}]"
 
 
-def _barrier(op: Op, inputs: list[str]) -> str:
-    return f"{op.attributes['level'].replace('_', '-')} barrier {_ordered(op, inputs)}"
+def _barrier(op: Op, operands: list[str]) -> str:
+    return f"{op.attributes['level'].replace('_', '-')} barrier {_ordered(op, operands)}"
 
 
-def _fence(op: Op, inputs: list[str]) -> str:
-    return f"fence {op.attributes['ordering']} {_ordered(op, inputs)}"
+def _fence(op: Op, operands: list[str]) -> str:
+    return f"fence {op.attributes['ordering']} {_ordered(op, operands)}"
 
 
-def _ordered(op: Op, inputs: list[str]) -> str:
+def _ordered(op: Op, operands: list[str]) -> str:
     masked = op.attributes.get("masked", False)
-    where = f" where {inputs[-1]}" if masked else ""
-    return f"({', '.join(inputs[: len(inputs) - masked])}){where}"
+    where = f" where {operands[-1]}" if masked else ""
+    return f"({', '.join(operands[: len(operands) - masked])}){where}"
 
 
-def _region(op: Op, inputs: list[str]) -> str:
-    return "for all work-items:" if inputs[0] == "True" else f"for the work-items {inputs[0]}:"
+def _region(op: Op, operands: list[str]) -> str:
+    return "for all work-items:" if operands[0] == "True" else f"for the work-items {operands[0]}:"
 
 
-def _uniform(op: Op, inputs: list[str]) -> str:
-    return f"{op.attributes['kind']} of {', '.join(inputs)}"
+def _uniform(op: Op, operands: list[str]) -> str:
+    return f"{op.attributes['kind']} of {', '.join(operands)}"
 
 
-def _collective(op: Op, inputs: list[str]) -> str:
+def _collective(op: Op, operands: list[str]) -> str:
     collective = op.attributes["collective"]
-    where = f" where {inputs.pop()}" if collective.masked else ""
-    return f"{collective} ({', '.join(inputs)}){where}"
+    where = f" where {operands.pop()}" if collective.masked else ""
+    return f"{collective} ({', '.join(operands)}){where}"
 
 
-def _id(op: Op, inputs: list[str]) -> str:
+def _id(op: Op, operands: list[str]) -> str:
     dim = op.attributes["dim"]
     return f"{op.name.removeprefix('xe_')} {'linear' if dim is None else dim}"
 
 
-def _access(op: Op, inputs: list[str]) -> str:
+def _access(op: Op, operands: list[str]) -> str:
     what, name = op.attributes["access"], ops.operation(op)
-    memory = inputs[0] if what.view is None else f"{inputs[0]}.reshape({', '.join(map(str, what.view))})"
-    element = f"{memory}[{', '.join(inputs[1 : 1 + what.rank])}]"
-    rest = inputs[1 + what.rank :]
+    memory = operands[0] if what.view is None else f"{operands[0]}.reshape({', '.join(map(str, what.view))})"
+    element = f"{memory}[{', '.join(operands[1 : 1 + what.rank])}]"
+    rest = operands[1 + what.rank :]
     kind = f"atomic {what.ordering} " if what.ordering else "block " if what.block else ""
     if not ops.changes(op):
         condition = "within bounds" if what.bounded else f"where {rest[0]}" if what.masked else ""
@@ -288,15 +288,15 @@ _LANGUAGE: Mapping[str, Callable[[Op, list[str]], str]] = {
 """How the language's own operations are written; the results are named before the text."""
 
 
-def _expression(op: Op, inputs: list[str]) -> str:
-    if op.name in _SIGNS and len(inputs) == 2:
-        return f"{inputs[0]} {_SIGNS[op.name]} {inputs[1]}"
+def _expression(op: Op, operands: list[str]) -> str:
+    if op.name in _SIGNS and len(operands) == 2:
+        return f"{operands[0]} {_SIGNS[op.name]} {operands[1]}"
     if op.name == "convert_element_type":
-        return f"{type_name(op.attributes['new_dtype'])}({inputs[0]})"
-    if op.name == "select_n" and len(inputs) == 3:
-        return f"where {inputs[0]} then {inputs[2]} else {inputs[1]}"
+        return f"{type_name(op.attributes['new_dtype'])}({operands[0]})"
+    if op.name == "select_n" and len(operands) == 3:
+        return f"where {operands[0]} then {operands[2]} else {operands[1]}"
     chosen = [f"{name}={value}" for name in _CHOICES if (value := op.attributes.get(name))]
-    return " ".join([f"{op.name} {', '.join(inputs)}".rstrip(), *chosen])
+    return " ".join([f"{op.name} {', '.join(operands)}".rstrip(), *chosen])
 
 
 def _typed(value: Value) -> str:

@@ -46,7 +46,7 @@ def far_apart(pair: Pair) -> bool:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ElementUses:
-    """Who uses what: `[k]` parts of elements is used, and `[k]` numbers of who does."""
+    """Who uses what: each component, `[k]`, of the elements that are used, and `[k]` numbers of who uses them."""
 
     elements: tuple[np.ndarray, ...]
     users: np.ndarray

@@ -141,7 +141,7 @@ class Collective:
         return self.kind in ("reduce", "ballot") or (self.kind in ("broadcast", "select") and not any(dimensions))
 
     def rows(self, x: jax.Array, *argument: jax.Array | np.ndarray) -> jax.Array:
-        """The results `[rows, lanes, *private]`, a row for each `lanes` work-items; with 1 lane if `alike`."""
+        """The results `[rows, lanes, *private]`, a row for each `lanes` work-items; with 1 if all get the same."""
         private = x.shape[len(self.local_range) :]
         fill = poison(x.dtype) if self.op is None else identity(self.op, x.dtype)
         fill = np.bool_(False) if self.kind == "ballot" else fill

@@ -191,7 +191,7 @@ def _scalar(x: Any) -> Hashable:
     return value.item() if value.dtype.kind in "biu" else None
 
 
-def outside_jit(interface: str, values: Sequence[Any]) -> None:
+def outside_jit(entry_point: str, values: Sequence[Any]) -> None:
     """Checks that the arguments of a function whose results are plain values are known.
 
     Raises:
@@ -199,8 +199,8 @@ def outside_jit(interface: str, values: Sequence[Any]) -> None:
     """
     if any(isinstance(a, jax.core.Tracer) for a in values):
         raise KernelArgumentError(
-            f"{interface} gives plain values, so it cannot be part of a jit, a vmap or another transformation of JAX; "
-            "call it outside"
+            f"{entry_point} gives plain values, so it cannot be part of a jit, a vmap or another transformation of "
+            "JAX; call it outside"
         )
 
 
@@ -240,8 +240,8 @@ class CheckedArguments:
         return cls(taken, checked_arguments(taken, leaves, SHAPED), ())
 
     @classmethod
-    def outside_jit(cls, interface: str, kernel: Kernel, arguments: Sequence[Any]) -> "CheckedArguments":
+    def outside_jit(cls, entry_point: str, kernel: Kernel, arguments: Sequence[Any]) -> "CheckedArguments":
         """The arguments of a function whose results are plain values, so that all of them have to be known."""
-        values = cls.of(kernel, arguments)
-        outside_jit(interface, values.arguments)
-        return values
+        checked = cls.of(kernel, arguments)
+        outside_jit(entry_point, checked.arguments)
+        return checked

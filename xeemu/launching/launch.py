@@ -262,12 +262,12 @@ def _trace_of(kernel: Kernel, nd_range: NDRange, device: Device, after: str | No
 
 
 def staged(
-    described: str, kernel: Kernel, nd_range: NDRange, device: Device, call: Callable[..., T], **options: Any
+    entry_point: str, kernel: Kernel, nd_range: NDRange, device: Device, call: Callable[..., T], **options: Any
 ) -> Launched[T]:
     """A function of a kernel's arrays that tells something of a launch, which can be traced and lowered, too.
 
     Args:
-      described: the function of the interface that gives it.
+      entry_point: the function of the interface that gives it, such as `profile`.
       kernel, nd_range, device: of the launch.
       call: the function.
       **options: of it, for its `repr`.
@@ -277,4 +277,4 @@ def staged(
         return launch(kernel, nd_range, device=device)(*arguments, **static)
 
     stages = Stages(_trace_of(kernel, nd_range, device), launched)
-    return Launched(described, kernel, nd_range, device, explicit_axes.without(call), options, stages)
+    return Launched(entry_point, kernel, nd_range, device, explicit_axes.without(call), options, stages)

@@ -79,11 +79,11 @@ class Ready(Generic[_T]):
         return identities, platform_of(given), how, bound, repr(bound), self._kernel.bindings(bound)
 
 
-def watched(interface: str | None, kernel: Kernel, nd_range: NDRange, device: Device) -> Ready[Prepared]:
+def watched(entry_point: str | None, kernel: Kernel, nd_range: NDRange, device: Device) -> Ready[Prepared]:
     """The calls of a launch that somebody watches.
 
     Args:
-      interface: who does, by the name of the interface; None of somebody to whom shapes alone tell all.
+      entry_point: the function of the interface that does, such as `xe.check`; None where shapes alone tell all.
       kernel, nd_range, device: the launch.
     """
 
@@ -92,10 +92,10 @@ def watched(interface: str | None, kernel: Kernel, nd_range: NDRange, device: De
         unwritten.check(prepared.program, given.shapes)
         return prepared
 
-    check = (
-        CheckedArguments.of_shapes if interface is None else functools.partial(CheckedArguments.outside_jit, interface)
-    )
-    return Ready(kernel, device, check, prepare, fills=interface is not None)
+    check = CheckedArguments.of_shapes
+    if entry_point is not None:
+        check = functools.partial(CheckedArguments.outside_jit, entry_point)
+    return Ready(kernel, device, check, prepare, fills=entry_point is not None)
 
 
 def _identity(x: Any) -> Hashable:

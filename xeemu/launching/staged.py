@@ -38,7 +38,7 @@ class Staged(Generic[T]):
 
     def __init__(
         self,
-        interface: str,
+        entry_point: str,
         kernel: Kernel,
         nd_range: NDRange | None,
         device: Device,
@@ -47,9 +47,9 @@ class Staged(Generic[T]):
     ):
         self.kernel, self.nd_range, self.device = kernel, nd_range, device
         self.options = {name: value for name, value in options.items() if value is not None and value is not False}
-        self._what, self._call = interface, call
+        self._entry_point, self._call = entry_point, call
         self.__name__ = self.__qualname__ = kernel.name
-        self.__doc__ = f"xe.{interface} of kernel {kernel.name}.\n\n{inspect.getdoc(kernel) or ''}".rstrip()
+        self.__doc__ = f"xe.{entry_point} of kernel {kernel.name}.\n\n{inspect.getdoc(kernel) or ''}".rstrip()
         self.__signature__ = _signature(kernel)
 
     def __call__(self, *arguments: Any, **static: Any) -> T:
@@ -64,7 +64,7 @@ class Staged(Generic[T]):
     def __repr__(self) -> str:
         over = "" if self.nd_range is None else f" over {self.nd_range}"
         options = "".join(f", {name}={value!r}" for name, value in self.options.items())
-        return f"<xe.{self._what} of kernel {self.kernel.name}{over}, device {self.device.name}{options}>"
+        return f"<xe.{self._entry_point} of kernel {self.kernel.name}{over}, device {self.device.name}{options}>"
 
 
 class Launched(Staged[T]):
@@ -72,7 +72,7 @@ class Launched(Staged[T]):
 
     def __init__(
         self,
-        interface: str,
+        entry_point: str,
         kernel: Kernel,
         nd_range: NDRange,
         device: Device,
@@ -80,7 +80,7 @@ class Launched(Staged[T]):
         options: Mapping[str, Any],
         stages: Stages,
     ):
-        super().__init__(interface, kernel, nd_range, device, call, options)
+        super().__init__(entry_point, kernel, nd_range, device, call, options)
         self._stages = stages
 
     @public.boundary

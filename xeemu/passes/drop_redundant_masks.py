@@ -38,17 +38,17 @@ def redundant(analyses: Analyses) -> list[Op]:
     return [op for op in analyses.program.body.walk() if _is_masked(op, analyses) and masks.guard(op)]
 
 
-def bounded(load: Op, memory: Value, indices: Sequence[Value], other: Constant) -> Op:
+def bounded(load: Op, memory: Value, indices: Sequence[Value], passthrough: Constant) -> Op:
     """A load of which everybody takes part, and that gives something else where it is out of bounds."""
     access = dataclasses.replace(load.attributes["access"], rank=len(indices), masked=True, bounded=True)
-    operands = (memory, *indices, _TRUE, other)
+    operands = (memory, *indices, _TRUE, passthrough)
     return dataclasses.replace(load, operands=operands, attributes={**load.attributes, "access": access})
 
 
 def _of_all(op: Op) -> Op:
     """An access of which everybody takes part, in place of those whose index is within bounds."""
-    other = ops.passthrough(op)
-    return _unmasked(op) if other is None else bounded(op, op.operands[0], ops.indices(op), other)
+    passthrough = ops.passthrough(op)
+    return _unmasked(op) if passthrough is None else bounded(op, op.operands[0], ops.indices(op), passthrough)
 
 
 def _unmasked(store: Op) -> Op:
@@ -70,8 +70,8 @@ def _is_masked(op: Op, analyses: Analyses) -> bool:
         return False
     if op.name == ops.STORE:
         return True
-    other = ops.passthrough(op)
-    return other is not None and not other.shape  # an array has one for each that loads, wherever that is
+    passthrough = ops.passthrough(op)
+    return passthrough is not None and not passthrough.shape  # an array has one for each that loads, wherever that is
 
 
 @dataclasses.dataclass(frozen=True)

@@ -53,10 +53,12 @@ def _loaded(builder: Builder, copy: Copy) -> Value:
     return loaded
 
 
-def _from(original: Value, there: Sequence[Value], load: Op, masking: Sequence[Value], other: Constant | None) -> Op:
+def _from(
+    original: Value, there: Sequence[Value], load: Op, masking: Sequence[Value], passthrough: Constant | None
+) -> Op:
     """A load from an original, in place of one from its copy with its mask, or with what lies beyond the original."""
-    if other is not None:
-        return drop_redundant_masks.bounded(load, original, there, other)
+    if passthrough is not None:
+        return drop_redundant_masks.bounded(load, original, there, passthrough)
     access = dataclasses.replace(load.attributes["access"], rank=len(there))
     return dataclasses.replace(
         load, operands=(original, *there, *masking), attributes={**load.attributes, "access": access}

@@ -152,13 +152,13 @@ def _loaded(builder: Builder, part: _Forwarded) -> Value:
 
 
 def _part_of(
-    value: jax.Array, *other: jax.Array, stored: Elements, chosen: Elements, loaded: Elements, dtype: Any
+    value: jax.Array, *passthrough: jax.Array, stored: Elements, chosen: Elements, loaded: Elements, dtype: Any
 ) -> jax.Array:
     there = elements.gathered(elements.aligned(value.astype(dtype), stored.shape), stored)
-    if not other:
+    if not passthrough:
         return elements.gathered(there, chosen, loaded.shape)
     found = elements.gathered(there, chosen)
-    rest = other[0].astype(dtype)
+    rest = passthrough[0].astype(dtype)
     if not rest.shape and elements.is_stretch(loaded):
         return elements.padded(found, loaded, rest)
     return lax.select(loaded.mask, elements.spread(found, loaded), elements.aligned(rest, loaded.shape))

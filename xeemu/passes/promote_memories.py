@@ -213,8 +213,8 @@ def _load(contents: jax.Array, *rest: jax.Array, chosen: Elements) -> jax.Array:
     found = elements.spread(contents, chosen)
     if not rest:
         return found
-    mask, other = (elements.aligned(x, chosen.shape) for x in rest)
-    return lax.select(mask, found, other.astype(contents.dtype))
+    mask, passthrough = (elements.aligned(x, chosen.shape) for x in rest)
+    return lax.select(mask, found, passthrough.astype(contents.dtype))
 
 
 def _store(contents: jax.Array, value: jax.Array, *mask: jax.Array, chosen: Elements) -> jax.Array:

@@ -175,8 +175,8 @@ class _Search:
         load = self._source(store)
         if load is None or not store.node.certain:
             return None
-        other = ops.passthrough(load.op) if load.op in self.bounded else None
-        loaded_by = load.mask if other is None else None
+        passthrough = ops.passthrough(load.op) if load.op in self.bounded else None
+        loaded_by = load.mask if passthrough is None else None
         masks = [symbolic_addresses.lane_mask(store, self.tree), loaded_by or expressions.TRUE]
         fixed = [*store.index, *masks, *store.node.conditions]
         if not all(e.known for e in (*load.index, *fixed)):
@@ -193,9 +193,9 @@ class _Search:
         elements, copy_elements = np.split(np.stack(indices, axis=1)[stored], [len(load.index)], axis=1)
         if steps is None or not len(copy_elements) or (stored & ~loaded).any():
             return None
-        if other is None and not self._are_inside(elements, steps, load.access_site.memory):
+        if passthrough is None and not self._are_inside(elements, steps, load.access_site.memory):
             return None
-        return _Copied(load.access_site.memory, copy_elements, elements, steps, other)
+        return _Copied(load.access_site.memory, copy_elements, elements, steps, passthrough)
 
     def _are_inside(self, elements: np.ndarray, steps: Steps, memory: Allocation) -> bool:
         """True if some elements of the first group lie within bounds, and those of all others."""

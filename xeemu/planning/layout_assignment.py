@@ -36,7 +36,7 @@ class Setting:
       apart: true if elements are better computed apart from others that are put around them.
       at_once: true if iterations of a loop are emitted as one, where loads put nothing around them.
       multiplies: true if divisions of many integers by one are multiplications.
-      block: the groups of a chunk along each dimension, if what they share is stored once; else None.
+      block: the groups of a chunk along each dimension, if what they share is laid out once; else None.
       runtime_values: of the program; as they follow from it, settings are not told apart by them.
     """
 

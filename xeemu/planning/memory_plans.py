@@ -128,12 +128,12 @@ class MemoryOperations:
         if number in self.loaded:
             return LoadOfBlock()
         op, what = self.facts.body.ops[number], self.facts.body.ops[number].attributes["access"]
-        other = ops.passthrough(op) if what.bounded else None
+        passthrough = ops.passthrough(op) if what.bounded else None
         reference, iteration = self._constrained(reference, number), self.iteration
         # Iterations that are emitted at once would take both branches.
         doubted = iteration.at_once and not reference.address.proved
         gathered = number in self.hazards.gathered or number in iteration.gathered or doubted
-        missing, in_line = None if other is None else other.array, number in iteration.in_line
+        missing, in_line = None if passthrough is None else passthrough.array, number in iteration.in_line
         neighbour, remainder = self.neighbours.get(number), self.remainders.get(number)
         plan = access_plans.of_load(reference, self.chunk, missing, gathered, in_line, neighbour, remainder)
         if not isinstance(plan, Gather):

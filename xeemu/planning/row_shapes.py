@@ -22,7 +22,7 @@ def of_program(facts: Facts, chunk: Chunk, storages: Mapping[int, Storage]) -> d
     Args:
       facts: what is known of a program.
       chunk: the work-groups.
-      storages: for the number of each memory that it stores to how it is stored.
+      storages: for the number of each argument that is a memory how it is stored.
     """
     if not chunk.target.gathers_one_by_one:
         return {}

@@ -47,8 +47,8 @@ def of_body(facts: Facts) -> Mapping[int, StencilLoad]:
         if (found := _key_and_origin(op, facts)) is not None:
             key, origin = found
             # Its dtype is the memory's; 0.0 is not -0.0.
-            is_bounded, other = op.attributes["access"].bounded, ops.passthrough(op)
-            missing = other.array.tobytes() if is_bounded and other else None
+            is_bounded, passthrough = op.attributes["access"].bounded, ops.passthrough(op)
+            missing = passthrough.array.tobytes() if is_bounded and passthrough else None
             groups[key, missing].append((number, origin))
     several = [group for group in groups.values() if len(group) > 1]
     return {number: load for group in several for number, load in _stencil(group, facts).items()}
