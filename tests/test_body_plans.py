@@ -133,7 +133,7 @@ def test_plans_are_printed_beside_the_operations():
 def test_of_a_loop_the_iterations_of_its_blocks_are_printed():
     arguments = np.ones(1024, np.int32), np.zeros(32, np.int32)
     text = str(xe.trace(filling, xe.NDRange(32, 16), after="plans")(*arguments))
-    assert "Batched(versions=" in text
+    assert "Batched(versions=Versions(inside=beyond=BlockedLoop(blocking=" in text
     assert "# LoadOfBlock" in text
     assert "# Deferred" in text
 

@@ -27,7 +27,7 @@ def scale(wg, x, *, factor=3):
     return x.at[wg.global_id()].set(x[wg.global_id()] * factor)
 
 @xe.kernel(sub_group_size=8)
-def narrow(wg, x):
+def narrow(wg: xe.WorkGroup, x: xe.Memory) -> xe.Memory:
     return x.at[wg.global_id()].set(x[wg.global_id()])
 
 @xe.kernel
@@ -516,7 +516,8 @@ kernel void racing(global int* a) { a[0] += 1; }
         code, out, _ = xeemu("list", f"{file}")
         assert code == 0
         assert "3 kernels and examples" in out
-        assert re.search(r"^  scale\(wg, .*\): <kernel scale at ", out, re.MULTILINE)
+        assert re.search(r"^  scale\(wg, x, \*, factor=3\): <kernel scale at ", out, re.MULTILINE)
+        assert re.search(r"^  narrow\(wg, x\): <kernel narrow, ", out, re.MULTILINE)
 
     def test_run_prints_what_it_is_and_its_outputs(self, xeemu, cl):
         code, out, _ = xeemu("run", f"{cl}:scale", "--options", "-DN=2", *self.SCALE, "--arg", "256")

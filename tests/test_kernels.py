@@ -85,6 +85,13 @@ class TestKernels:
         inputs = e.inputs(size)
         assert_agrees(e.launch(inputs, size, device="a770"), e.reference(*inputs), e.rounding)
 
+    @pytest.mark.parametrize("name", EXAMPLES)
+    def test_its_plans_are_printed(self, name):
+        e = EXAMPLES_FOR_TESTS[name]
+        size = SIZES.get(name, [e.size])[0]
+        text = str(xe.trace(e.kernel, e.nd_range(size), after="plans")(*e.inputs(size), **e.static))
+        assert "# LaneForm" in text
+
     @pytest.mark.parametrize(("stride", "iterations"), [(1, 0), (2, 1), (17, 10), (64, 70_000)])
     def test_slm_bank_at_other_strides(self, stride, iterations):
         e = slm_bank.example(stride, iterations)

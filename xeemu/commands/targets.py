@@ -242,13 +242,17 @@ def listed(path: str, build: str = "", std: str | None = None) -> str:
         return repr(xe.load(path, build, std=std))
     usable = _usable(_load(Path(path)))
     heads = [
-        f"  {name}{inspect.signature(value.function)}: {value}"
-        if isinstance(value, xe.Kernel)
-        else f"  {name}: {value.summary}"
+        f"  {name}{_parameters(value)}: {value}" if isinstance(value, xe.Kernel) else f"  {name}: {value.summary}"
         for name, value in usable.items()
     ]
     what = "kernels and examples" if len(heads) != 1 else "kernel or example"
     return "\n".join([f"{path}: {len(heads)} {what}", *heads])
+
+
+def _parameters(kernel: xe.Kernel) -> inspect.Signature:
+    """The parameters of a kernel's function; what they are annotated with, classes of xeemu, tells nothing of them."""
+    parameters = inspect.signature(kernel.function).parameters.values()
+    return inspect.Signature([parameter.replace(annotation=parameter.empty) for parameter in parameters])
 
 
 def _load(path: Path) -> ModuleType:

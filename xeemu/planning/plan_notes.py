@@ -61,15 +61,29 @@ def _of_operation(plan: Plan) -> str:
 
 
 def shown(value: Any) -> str:
-    """A plan by the name of its class and those of its attributes that are short, and not empty."""
-    each = ((f.name, getattr(value, f.name)) for f in dataclasses.fields(value))
-    texts = [f"{name}={text}" for name, attribute in each if (text := _short(attribute))]
-    return f"{type(value).__name__}({', '.join(texts)})" if texts else type(value).__name__
+    """A plan by the name of its class and those of its attributes that are short, and not empty.
+
+    Attributes that are one and the same plan stand together, as `inside=beyond=...`.
+    """
+    names, texts = collections.defaultdict[Any, list[str]](list), dict[Any, str]()
+    for field in dataclasses.fields(value):
+        attribute = getattr(value, field.name)
+        key = id(attribute) if _is_plan(attribute) else field.name
+        names[key].append(field.name)
+        texts[key] = _short(attribute)
+    written = ", ".join(f"{'='.join(names[key])}={text}" for key, text in texts.items() if text)
+    return f"{type(value).__name__}({written})" if written else type(value).__name__
+
+
+def _is_plan(value: Any) -> bool:
+    return type(value).__module__.startswith("xeemu.planning")
 
 
 def _short(value: Any) -> str:
     """The text of an attribute; empty if it is nothing, or long."""
-    if type(value).__module__.startswith("xeemu.planning"):
+    if _is_plan(value):
         return shown(value)
-    is_sizes = isinstance(value, tuple) and all(isinstance(n, int) for n in value)
-    return repr(value) if value and (is_sizes or isinstance(value, bool | int | str)) else ""
+    is_short = isinstance(value, bool | int | str) or (
+        isinstance(value, tuple) and all(isinstance(n, int) for n in value)
+    )
+    return repr(value) if is_short and value else ""
