@@ -262,7 +262,7 @@ def test_a_program_may_be_called_from_several_places():
 
 
 def test_what_is_called_sees_nothing():
-    with pytest.raises(InvalidProgram, match="jit calls a program that sees values around it"):
+    with pytest.raises(InvalidProgram, match="jit calls a program that captures values"):
         verify(Region((ONE,), (call(add(later_number(), ONE, THREE)),), ()))
 
 

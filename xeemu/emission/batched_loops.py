@@ -137,10 +137,10 @@ class _Batch:
             after[k] = collectives.COMBINE[reduced[k]](carries[k], value.reshape(carries[k].shape))
         return after
 
-    def _written(self, data: jax.Array, at: PlacedAccess, number: int, made: Any) -> jax.Array:
+    def _written(self, data: jax.Array, at: PlacedAccess, number: int, operands: Any) -> jax.Array:
         """The contents of a memory after the updates of some iterations."""
-        operation, each = ops.operation(self.loop.counted.body.ops[number]), batched_updates.of_groups(made, at.window)
-        return batched_updates.after(data, at.window, operation, each)
+        operation = ops.operation(self.loop.counted.body.ops[number])
+        return batched_updates.after(data, at.window, operation, batched_updates.of_groups(operands, at.window))
 
 
 def _loaded(at: PlacedAccess, iterations: int) -> Groupwise:

@@ -123,8 +123,8 @@ class _Access:
 
     def _deferred(self, value: Emitted, where: ActiveElements, chunk: EmittedChunk) -> Buffer:
         """The memory before an update that is made later, with others."""
-        made = UpdateOperands(where.array(value, chunk).astype(self.buffer.data.dtype), where.mask)
-        return dataclasses.replace(self.buffer, pending=(*self.buffer.pending, made))
+        operands = UpdateOperands(where.array(value, chunk).astype(self.buffer.data.dtype), where.mask)
+        return dataclasses.replace(self.buffer, pending=(*self.buffer.pending, operands))
 
     def _event(self, where: ActiveElements, values: list[Emitted], chunk: EmittedChunk) -> AccessEvent:
         """It as the observer sees it, with its address; tells the observer."""

@@ -79,7 +79,7 @@ def region_operands(op: Op, items: Sequence[Any], number: int) -> list[Any]:
 
 
 def region_captures(op: Op, items: Sequence[Any], number: int) -> list[Any]:
-    """Of what is told of the values that an operation sees, what is told of those that a region sees."""
+    """Of what is told of all captures of an operation, what is told of those of a region."""
     found = dict(zip(op.captures, items, strict=False))
     return [found[value] for value in op.regions[number].captures]
 

@@ -39,11 +39,10 @@ def of_region(region: Region, items: Sequence[Any]) -> list[Any]:
 def _structured(op: Op, items: Sequence[Any]) -> list[Any]:
     """The results of a loop, a branch or a call."""
     count = len(op.captures)
-    seen, operands = items[:count], list(items[count:])
+    captures, operands = items[:count], list(items[count:])
 
-    def carried_out(number: int, *taken: Any) -> list[Any]:
-        given = control.region_operands(op, [*seen, *taken], number)
-        return of_region(op.regions[number], given)
+    def carried_out(number: int, *inputs: Any) -> list[Any]:
+        return of_region(op.regions[number], control.region_operands(op, [*captures, *inputs], number))
 
     match control.of(op):
         case control.Scan(carries=carries, length=length, reverse=reverse):

@@ -94,7 +94,7 @@ class Op:
 
     @property
     def used(self) -> tuple[Value, ...]:
-        """All values that it uses: those that its regions see, and then its operands."""
+        """All values that it uses: those that its regions capture, and then its operands."""
         return (*self.captures, *self.operands) if self.regions else self.operands
 
 
@@ -136,7 +136,7 @@ class Region:
 
     @property
     def all_inputs(self) -> tuple[Value, ...]:
-        """All values that it does not compute itself: those that it sees, and then its inputs."""
+        """All values that it does not compute itself: those that it captures, and then its inputs."""
         return (*self.captures, *self.inputs)
 
     def needed(self, values: Iterable[Value]) -> list[int]:

@@ -73,7 +73,7 @@ class Rewriter:
         """Adds the operations of a region, all of their results new; gives its outputs.
 
         Args:
-          region: the region; for values that it sees stands what does in the program that is being made.
+          region: the region; for what it captures stands what does in the program that is being made.
           arguments: what stands for its inputs.
           rule: for its operations; that of the rewriter if there is none.
         """
@@ -93,7 +93,7 @@ class Rewriter:
         return [new for value in values if (new := self.value(value)) is not None]
 
     def _renew(self, values: Sequence[Value]) -> tuple[Value, ...]:
-        """What inputs or results become, which is then found."""
+        """What inputs or results become, which then stands for them."""
         for value in values:
             new = self.renewed(value)
             if new is not value:

@@ -168,7 +168,7 @@ class _Verifier:
         self._check_types(op, op.operands, called.inputs)
         self._check_types(op, called.outputs, op.results)
         if called.captures:
-            self._fail(op, "calls a program that sees values around it")
+            self._fail(op, "calls a program that captures values")
         return self.region(called, operands, versions, updated)
 
     def _branches(self, op: Op, branches: Sequence[Region], versions: _VersionOf, updated: set[_Version]) -> _Versions:

@@ -12,15 +12,15 @@ from xeemu.ir.program import Constant, Op, Region, Value
 from xeemu.knowledge.intervals import Interval
 
 
-def natural(value: Value, made: Mapping[Value, Op], interval: Callable[[Value], Interval | None]) -> Op | None:
+def natural(value: Value, definitions: Mapping[Value, Op], interval: Callable[[Value], Interval | None]) -> Op | None:
     """The division that gives a value which is the quotient of two such numbers, rounded down.
 
     Args:
       value: the value.
-      made: for the values around it the operations that compute them.
+      definitions: for the values around it the operations that compute them.
       interval: of a value.
     """
-    division = _Floor(made).division(value)
+    division = _Floor(definitions).division(value)
     if division is None:
         return None
     number, divisor = map(interval, division.operands)

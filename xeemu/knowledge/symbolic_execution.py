@@ -283,7 +283,7 @@ class _Loop:
     Attributes:
       node: the body that it stands in.
       number: of its operation there.
-      captures: what each of its regions sees.
+      captures: what stands for those of each of its regions.
       inputs: what goes into it beside that: the carries, and the arrays of which iterations take elements.
     """
 

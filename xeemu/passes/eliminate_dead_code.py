@@ -25,19 +25,19 @@ def eliminate_dead_code(program: Program, analyses: Analyses, target: Target) ->
     return remade(program, program.body)
 
 
-def replaced(program: Program, found: Mapping[Op, T], given: Callable[[Rewriter, Op, T], Results]) -> Program:
+def replaced(program: Program, found: Mapping[Op, T], replacement: Callable[[Rewriter, Op, T], Results]) -> Program:
     """A program in which something else stands for some operations; the same one if there are none.
 
     Args:
       program: the program.
       found: for each of these operations what is known of it.
-      given: gives a value for each result of such an operation, None for one that has gone.
+      replacement: gives a value for each result of such an operation, None for one that has gone.
     """
     if not found:
         return program
 
     def rule(rewriter: Rewriter, op: Op) -> Results | None:
-        return given(rewriter, op, found[op]) if op in found else None
+        return replacement(rewriter, op, found[op]) if op in found else None
 
     return remade(program, rewritten(program.body, rule))
 

@@ -330,7 +330,7 @@ class _Operations:
     def _inner(
         self, inner: Facts, given: Sequence[Value], masked: bool, overwritten: Collection[Value] = ()
     ) -> BodyPlan:
-        """The plan of a body that sees values around it, and is given such."""
+        """The plan of a body that captures values, and takes some as inputs."""
         inputs = self._layouts([*inner.body.captures, *given])
         return self.planner.body(inner, inputs, masked, overwritten=overwritten)
 
