@@ -89,18 +89,25 @@ class ArgumentType(NamedTuple):
         return cls(tuple(x.shape), np.dtype(x.dtype), bool(getattr(x, "weak_type", False)))
 
 
-def platform_of(values: Sequence[Any]) -> str:
+def platform_of(given: Sequence[Any]) -> str:
     """The platform on which JAX will run a launch with these arguments."""
-    return device_of(values).platform
+    # Of no device in particular the name alone is asked for: each launch does.
+    return jax.default_backend() if _device_asked_for(given) is None else device_of(given).platform
 
 
-def device_of(values: Sequence[Any]) -> jax.Device:
+def device_of(given: Sequence[Any]) -> jax.Device:
     """The device on which JAX will run a launch with these arguments, or one of several."""
-    for x in values:
+    chosen = _device_asked_for(given)
+    return chosen if isinstance(chosen, jax.Device) else jax.local_devices(backend=chosen)[0]
+
+
+def _device_asked_for(given: Sequence[Any]) -> jax.Device | str | None:
+    """The device of an argument that is bound to one, or what `jax.default_device` says; None if nobody asks."""
+    for x in given:
         if is_concrete(x.__class__) and x.committed:
             return next(iter(x.devices()))
     chosen: jax.Device | str | None = jax.config.jax_default_device  # type: ignore[attr-defined]
-    return chosen if isinstance(chosen, jax.Device) else jax.local_devices(backend=chosen)[0]
+    return chosen
 
 
 @functools.lru_cache(maxsize=64)
