@@ -40,8 +40,8 @@ def _block(loop: EmittedLoop, version: BlockedLoop, iterations: int, packed: lis
         for n, each in updates.items():
             each.extend(as_memory(outputs[loop.counted.carry(n)]).pending)
         packed = loop.packed(outputs, block.iteration)
-    for n, place in placed.items():
+    for n, at in placed.items():
         k = loop.counted.carry(n)
-        stores = batched_updates.side_by_side(updates[n], place.window)
-        packed[k] = batched_updates.after(packed[k], place.window, "store", stores)
+        stores = batched_updates.side_by_side(updates[n], at.window)
+        packed[k] = batched_updates.after(packed[k], at.window, "store", stores)
     return packed

@@ -342,5 +342,5 @@ def _access(op: Op, key: Key, node: Node, memory: Allocation, operands: Sequence
     if what.masked:
         # The mask of a load comes before the value for the others, that of an update last.
         mask = rest.pop(0) if not ops.changes(op) else rest.pop()
-    place = AccessSite(source.of_op(op), ops.access_kind(op), memory)
-    return MemoryOperation(op, key, node, place, index, mask, tuple(rest))
+    access_site = AccessSite(source.of_op(op), ops.access_kind(op), memory)
+    return MemoryOperation(op, key, node, access_site, index, mask, tuple(rest))

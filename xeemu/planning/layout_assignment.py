@@ -308,7 +308,7 @@ class _Layouts:
         return BY_ITEM if known.space is not None else _of_array(carried, self.setting.geometry)
 
     def _merged(self, carried: Operand, after: Operand) -> Operand:
-        """A carry of its layout, but for what an iteration makes of it."""
+        """A carry in the layout that it and what an iteration makes of it can both have."""
         layout = subgroup_layouts.joined([carried, after], self.setting.geometry)
         same = layout == _of_array(carried, self.setting.geometry)
         return carried if same else dataclasses.replace(carried, layout=layout, form=None)

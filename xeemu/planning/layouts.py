@@ -76,9 +76,9 @@ class Masked:
     """The elements that the constant mask of a load has left in, for themselves: `[G or 1, n]`.
 
     Attributes:
-      elements: they.
+      elements: which these are.
       needs_all: true if something needs others, too; then all of them are an array of the value's own shape beside it.
-      apart: whether, instead of that array, there is one of the others alone, `[G or 1, m]`. XLA takes a branch for
+      apart: true if, instead of that array, there is one of the others alone, `[G or 1, m]`. XLA takes a branch for
         each element of what is put together before it computes.
     """
 

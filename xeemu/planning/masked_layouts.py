@@ -35,7 +35,7 @@ def of_load(op: Op, facts: Facts, apart: bool) -> Masked | None:
 
 
 def of_elementwise(operands: Iterable[Layout]) -> Masked | None:
-    """The possible layout of the result of an elementwise operation: as those operands whose elements are the same."""
+    """The possible layout of the result of an elementwise operation: that of its masked operands, if these agree."""
     given = [layout for layout in operands if isinstance(layout, Masked)]
     if not given or any(layout.elements != given[0].elements for layout in given):
         return None

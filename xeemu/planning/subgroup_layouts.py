@@ -78,7 +78,7 @@ class Operand:
 
 @dataclasses.dataclass(frozen=True)
 class NoConversion:
-    """None of a value that is laid out by sub-group."""
+    """A value that is laid out by sub-group already, and stays so."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -177,7 +177,7 @@ class Window:
         return self.dense and not (masked and self.repeated)
 
     def may_fit(self, elements: int, travel: int = 0) -> bool:
-        """Whether, on a line, it lies within so many elements from some start on, and all the way as it travels."""
+        """True where, on a line, it lies within so many elements from some start on, and all the way as it travels."""
         return self.line is not None and self.line.rectangle.sizes[-1] + abs(travel) <= elements
 
     @property
