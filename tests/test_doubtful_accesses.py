@@ -123,6 +123,12 @@ REDUNDANT = [
     "for (int k = 0; k < 8; k++) { a += y[n[k]]; y[i] = 1; a += y[n[k + 8]]; } y[i] = 1; x[i] = a;",  # after them
     "if (n[0] > 2) { for (int k = 0; k < 8; k++) a += x[k]; y[i] = 3; } else y[i] = 3;"
     "a += y[n[i]]; y[i] = 3; x[i] = a;",  # after both ways
+    "y[i] = y[i] * 1.0f;",
+    "y[i] = 1.0f * y[i] / 1.0f;",
+    "y[i] = y[i] - 0.0f;",
+    "y[i] = y[i] + -0.0f;",
+    "global uchar *v = (global uchar *)y; v[i] = v[i] * 1;",  # as an int between
+    "global float4 *v = (global float4 *)y; v[i] = v[i] * 1.0f;",
 ]
 
 
@@ -150,6 +156,12 @@ CHANGING = [
     "for (int k = 0; k < 8; k++) { a += y[n[k]]; y[i] = k; } x[i] = a;",
     "for (int k = i; k < 32; k += 1024) { a += y[n[k]]; y[k] = 1; } x[i] = a;",  # of one iteration
     "volatile global float *v = y; v[i] = v[i];",
+    "y[i] = y[i] + 0.0f;",  # of a negative zero
+    "y[i] = y[i] - -0.0f;",
+    "y[i] = 1.0f / y[i];",
+    "y[i] = 0.0f - y[i];",
+    "y[i] = y[i] * -1.0f;",
+    "global int *v = (global int *)y; v[i] = (uchar)v[i];",  # fewer bits between
 ]
 
 
