@@ -39,10 +39,13 @@ class Bounds(NamedTuple):
     most: Mapping[str, int]
 
 
-def of_places(places: Sequence[AccessSite], taken: Census) -> Mapping[AccessSite, Bounds]:
+def of_access_sites(places: Sequence[AccessSite], taken: Census) -> Mapping[AccessSite, Bounds]:
     """The bounds of those of some places that have any."""
     counter = Counter(taken.tree, taken.device, Budget(_UNITS, parts=len(taken.counts)))
-    found = {place: _of_place([k for k in taken.counts if taken.place(k) == place], counter, taken) for place in places}
+    found = {
+        place: _of_access_site([k for k in taken.counts if taken.access_site(k) == place], counter, taken)
+        for place in places
+    }
     return {place: bounds for place, bounds in found.items() if bounds is not None}
 
 
@@ -95,7 +98,7 @@ def cycles(launch: CountedLaunch, bounds: Mapping[AccessSite, Bounds], counts: C
 # --- Counts ---
 
 
-def _of_place(keys: Sequence[Key], counter: Counter, taken: Census) -> Bounds | None:
+def _of_access_site(keys: Sequence[Key], counter: Counter, taken: Census) -> Bounds | None:
     least: dict[str, int] = {}
     most: dict[str, int] = {}
     for key in keys:
@@ -111,7 +114,7 @@ def _of_place(keys: Sequence[Key], counter: Counter, taken: Census) -> Bounds | 
 def _of_access(key: Key, counter: Counter, taken: Census) -> Bounds | None:
     count = taken.counts[key]
     if count is not None:
-        known = {name: count.named(name) for name in ("lanes", "requests", *_figures(taken.place(key)))}
+        known = {name: count.named(name) for name in ("lanes", "requests", *_figures(taken.access_site(key)))}
         return Bounds(*(_moving(known, taken) for _ in range(2)))
     most = _possible(key, counter, taken)
     if most is None or not taken.is_measured(key):
@@ -153,8 +156,8 @@ def _is_bounded(node: Node) -> bool:
 
 def _least(key: Key, issued: Issued, taken: Census) -> Mapping[str, int]:
     """Each request touches one word, or one line, at least."""
-    requests_, itemsize = issued.requests, taken.place(key).memory.dtype.itemsize
-    figures = dict.fromkeys(_figures(taken.place(key)), requests_)
+    requests_, itemsize = issued.requests, taken.access_site(key).memory.dtype.itemsize
+    figures = dict.fromkeys(_figures(taken.access_site(key)), requests_)
     if "bytes_used" in figures:
         figures["bytes_used"] = requests_ * itemsize
     return _moving({"lanes": issued.lanes, "requests": requests_, **figures}, taken)
@@ -162,7 +165,7 @@ def _least(key: Key, issued: Issued, taken: Census) -> Mapping[str, int]:
 
 def _most(key: Key, issued: Issued, taken: Census) -> Mapping[str, int]:
     """Each lane touches a line, or a bank after the others, of its own."""
-    place, device, lanes = taken.place(key), taken.device, issued.lanes
+    place, device, lanes = taken.access_site(key), taken.device, issued.lanes
     itemsize = place.memory.dtype.itemsize
     known = {"lanes": lanes, "requests": issued.requests}
     if place.memory.space == "local":

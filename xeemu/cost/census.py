@@ -105,9 +105,9 @@ class Census:
         return self.tree.geometry
 
     @functools.cached_property
-    def places(self) -> tuple[AccessSite, ...]:
+    def access_sites(self) -> tuple[AccessSite, ...]:
         """The memory operations of the source."""
-        return tuple(dict.fromkeys(self.place(key) for key in self.operations))
+        return tuple(dict.fromkeys(self.access_site(key) for key in self.operations))
 
     @functools.cached_property
     def meeting(self) -> Mapping[Key, int]:
@@ -146,14 +146,14 @@ class Census:
         """The meter of an access, of the elements chosen."""
         return Meter.of(self.operations[key][0], self.vectors[key], chosen, self.device, self.geometry)
 
-    def place(self, key: Key) -> AccessSite:
+    def access_site(self, key: Key) -> AccessSite:
         """Where in the source an access comes from."""
         return self.operations[key][0].access_site
 
     @functools.cached_property
     def doubtful(self) -> frozenset[AccessSite]:
         """The places of which compilers may carry out another number of loads or stores."""
-        return frozenset(self.place(key) for key in self.repeated.doubtful if key in self.operations)
+        return frozenset(self.access_site(key) for key in self.repeated.doubtful if key in self.operations)
 
     @functools.cached_property
     def left(self) -> tuple[Key, ...]:
@@ -162,7 +162,7 @@ class Census:
 
     def is_measured(self, key: Key) -> bool:
         """True if the device has the figures by which an access is measured."""
-        return has_geometry(self.place(key).memory, self.device)
+        return has_geometry(self.access_site(key).memory, self.device)
 
     @functools.cached_property
     def complete(self) -> bool:

@@ -186,7 +186,7 @@ class Counted:
     def _watched(self) -> Watched:
         """What counts: as the kernel runs, or beside a launch where that takes less."""
         taken, observer = self.ledger.census, functools.partial(Counting, self.ledger)
-        keys = {*taken.left, *(key for key in taken.untallied if taken.place(key).memory in self.ledger.noted)}
+        keys = {*taken.left, *(key for key in taken.untallied if taken.access_site(key).memory in self.ledger.noted)}
         sampled = self.ledger.sample is not None
         beside = None if sampled else apart.of_observer(self.prepared, keys, None in taken.active.values(), False)
         decide = apart.deciding(self.prepared)

@@ -138,7 +138,7 @@ class Counting(Observer):
     @functools.cached_property
     def _untallied(self) -> frozenset[Key]:
         taken, noted = self.ledger.census, self.ledger.noted
-        return frozenset(key for key in taken.untallied if taken.place(key).memory in noted)
+        return frozenset(key for key in taken.untallied if taken.access_site(key).memory in noted)
 
     def _observed(self, key: Key, event: AccessEvent) -> MeasuredAccess:
         taken = self.ledger.census
@@ -146,7 +146,7 @@ class Counting(Observer):
         return MeasuredAccess(event, meter, self.chunk)
 
     def _measure(self, key: Key, observed: MeasuredAccess) -> None:
-        place = self.ledger.places.index(observed.meter.operation.access_site)
+        place = self.ledger.access_sites.index(observed.meter.operation.access_site)
         own = self.ledger.census.followers.get(key, np.int64(1))
         if observed.by_form:
             self._add("figures", place, observed.tabulated() * own)
@@ -232,9 +232,9 @@ def _without_run(ledger: Ledger) -> Counts:
     taken = ledger.census
     known = _known(taken)
     errors: dict[AccessSite, np.ndarray | None] = dict.fromkeys(known)
-    sample = group_sampling.drawn(taken) if ledger.places else None
+    sample = group_sampling.drawn(taken) if ledger.access_sites else None
     if sample is not None:
-        for place in ledger.places:
+        for place in ledger.access_sites:
             _estimate(place, known, errors, taken, sample)
     estimated = [place for place, error in errors.items() if error is not None]
     return Counts(
@@ -253,7 +253,7 @@ def _after_run(ledger: Ledger, state: State) -> Counts:
     taken = ledger.census
     known = _known(taken)
     errors: dict[AccessSite, np.ndarray | None] = dict.fromkeys(known)
-    for number, place in enumerate(ledger.places):
+    for number, place in enumerate(ledger.access_sites):
         known[place] = known[place] + state["figures"][number]
         if ledger.sample is not None:
             totals, errors[place] = ledger.sample.totals(state["sums"][number], state["squares"][number])
@@ -262,7 +262,7 @@ def _after_run(ledger: Ledger, state: State) -> Counts:
     active = {key: int(n) for key, n in zip(ledger.sections, state["active"], strict=True)}
     most = {memory: int(number) for memory, number in zip(ledger.tallied, state["tallies"], strict=True)}
     return Counts(
-        {p: _named(n) if p in ledger.places else _partial(p, n, taken) for p, n in known.items()},
+        {p: _named(n) if p in ledger.access_sites else _partial(p, n, taken) for p, n in known.items()},
         errors,
         dict(taken.executions) | executions,
         dict(taken.active) | active,
@@ -285,7 +285,7 @@ def _estimate(
     sample: Sample,
 ) -> None:
     """Adds to the known figures of a place those that are estimated from some work-groups, if all of them can be."""
-    found = group_sampling.estimated([key for key in taken.left if taken.place(key) == place], taken, sample)
+    found = group_sampling.estimated([key for key in taken.left if taken.access_site(key) == place], taken, sample)
     if found is not None:
         total, errors[place] = found
         known[place] = known[place] + total
@@ -297,7 +297,7 @@ def _named(total: np.ndarray) -> Mapping[str, int | None]:
 
 def _partial(place: AccessSite, total: np.ndarray, taken: Census) -> Mapping[str, int | None]:
     """The figures of a place from the census alone; where some are missing, requests and lanes if these are there."""
-    missing = [issued for key, issued in taken.issued.items() if taken.place(key) == place]
+    missing = [issued for key, issued in taken.issued.items() if taken.access_site(key) == place]
     if not missing:
         return _named(total)
     figures: dict[str, int | None] = dict.fromkeys(FIGURES)
@@ -314,9 +314,9 @@ def _worst(taken: Census) -> dict[AccessSite, Execution]:
     found: dict[AccessSite, Execution] = {}
     for key, count in taken.counts.items():
         if count is not None and count.worst is not None:
-            before = found.get(taken.place(key))
+            before = found.get(taken.access_site(key))
             if before is None or before.excess < count.worst.excess:
-                found[taken.place(key)] = count.worst
+                found[taken.access_site(key)] = count.worst
     return found
 
 
@@ -336,8 +336,8 @@ def _seen(ledger: Ledger, state: State) -> dict[AccessSite, Execution]:
 
 def _known(taken: Census) -> dict[AccessSite, np.ndarray]:
     """Python ints `[F]` of what the census has counted at each place."""
-    total = {place: np.zeros(len(FIGURES), object) for place in taken.places}
+    total = {place: np.zeros(len(FIGURES), object) for place in taken.access_sites}
     for key, count in taken.counts.items():
         if count is not None:
-            total[taken.place(key)] = total[taken.place(key)] + count.figures
+            total[taken.access_site(key)] = total[taken.access_site(key)] + count.figures
     return total

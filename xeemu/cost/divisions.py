@@ -44,7 +44,7 @@ class Divisions:
         """How many times as often the body of a call path is executed in all, if as many times the groups share it."""
         return groups / min(groups, self.bodies[facts])
 
-    def of_place(self, place: AccessSite, groups: float) -> float:
+    def of_access_site(self, place: AccessSite, groups: float) -> float:
         """How many times as many requests a place makes in all, if as many times the groups share it."""
         return sum(share * groups / min(groups, parts) for share, parts in self.accesses[place])
 

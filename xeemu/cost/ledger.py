@@ -41,9 +41,9 @@ class Ledger:
     subtracted: frozenset[Allocation] = frozenset()
 
     @functools.cached_property
-    def places(self) -> tuple[AccessSite, ...]:
+    def access_sites(self) -> tuple[AccessSite, ...]:
         """The memory operations of the source some of whose figures are missing."""
-        return tuple(dict.fromkeys(self.census.place(key) for key in self.census.left))
+        return tuple(dict.fromkeys(self.census.access_site(key) for key in self.census.left))
 
     @functools.cached_property
     def once(self) -> Mapping[Key, Facts]:
@@ -69,13 +69,13 @@ class Ledger:
     @functools.cached_property
     def shown(self) -> Mapping[Key, int]:
         """Accesses to local memory of which an execution is kept to be shown: their numbers."""
-        keys = [key for key in self.census.left if self.census.place(key).memory.space == "local"]
+        keys = [key for key in self.census.left if self.census.access_site(key).memory.space == "local"]
         return {key: number for number, key in enumerate(keys)}
 
     @functools.cached_property
     def tallied(self) -> tuple[Allocation, ...]:
         """The memories of which the updates of some elements are missing."""
-        return tuple(dict.fromkeys(self.census.place(key).memory for key in self.census.untallied))
+        return tuple(dict.fromkeys(self.census.access_site(key).memory for key in self.census.untallied))
 
     @functools.cached_property
     def noted(self) -> tuple[Allocation, ...]:
@@ -105,8 +105,8 @@ class Ledger:
             memory, and which of them were accessed, n being all elements of the access.
         """
         sizes = [math.prod(self.census.operations[key][0].access.shape) for key in self.shown]
-        blank = [jnp.zeros(len(FIGURES), np.int64) for _ in self.places]
-        sampled = [jnp.zeros(len(FIGURES), np.float64) for _ in self.places if self.sample]
+        blank = [jnp.zeros(len(FIGURES), np.int64) for _ in self.access_sites]
+        sampled = [jnp.zeros(len(FIGURES), np.float64) for _ in self.access_sites if self.sample]
         return {
             "figures": blank,
             "sums": sampled,

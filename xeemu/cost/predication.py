@@ -26,11 +26,13 @@ def of_launch(sites: Mapping[AccessSite, SiteReport], counts: Counts, taken: Cen
     by_place: dict[AccessSite, list[Key]] = {}
     for key, (operation, *_) in taken.operations.items():
         by_place.setdefault(operation.access_site, []).append(key)
-    found = {place: _of_place(keys, sites[place], counts, taken) for place, keys in by_place.items() if place in sites}
+    found = {
+        place: _of_access_site(keys, sites[place], counts, taken) for place, keys in by_place.items() if place in sites
+    }
     return {place: number for place, number in found.items() if number}
 
 
-def _of_place(keys: Sequence[Key], site: SiteReport, counts: Counts, taken: Census) -> float:
+def _of_access_site(keys: Sequence[Key], site: SiteReport, counts: Counts, taken: Census) -> float:
     operations = [taken.operations[key][0] for key in keys]
     if site.requests is None or not any(_is_masked(operation) for operation in operations):
         return 0.0

@@ -57,7 +57,7 @@ def tabulate(
     taken, program = ledger.census, prepared.program
     launch = _launch(prepared, ledger, counts, used)
     time, done, geometry = launch.timing or UNTIMED, launch.executed, taken.geometry
-    sites, between, perhaps_missing = _bounded(launch, counts, ledger.places)
+    sites, between, perhaps_missing = _bounded(launch, counts, ledger.access_sites)
     ordered = tuple(sorted(sites, key=lambda site: (site.file, site.line)))
     return Report(
         kernel=program.kernel.name,
@@ -99,7 +99,7 @@ def tabulate(
 def _launch(prepared: Prepared, ledger: Ledger, counts: Counts, used: Registers) -> CountedLaunch:
     """What a launch does, as it was counted."""
     taken = ledger.census
-    sites = {place: _site(place, counts, ledger, prepared.program.kernel) for place in taken.places}
+    sites = {place: _site(place, counts, ledger, prepared.program.kernel) for place in taken.access_sites}
     return CountedLaunch(
         sites=sites,
         executed=execution.of_launch(sites, counts, taken),
@@ -167,7 +167,7 @@ def _bounded(
     """
     if launch.timing is None or launch.timing.cycles is not None:
         return tuple(launch.sites.values()), None, ()
-    found, hertz = bounds.of_places(places, launch.taken), launch.taken.device.clock_hz
+    found, hertz = bounds.of_access_sites(places, launch.taken), launch.taken.device.clock_hz
     sites = tuple(
         dataclasses.replace(site, least=found[place].least, most=found[place].most) if place in found else site
         for place, site in launch.sites.items()
@@ -197,9 +197,9 @@ def _site(place: AccessSite, counts: Counts, ledger: Ledger, kernel: Kernel) -> 
     local = place.memory.space == "local"
     sector = device.sector_bytes or device.line_bytes
     sectors = known["sectors"]
-    closed_form = known["passes"] is not None and place not in ledger.places
+    closed_form = known["passes"] is not None and place not in ledger.access_sites
     tagged = not local and closed_form and device.tag_bank_masks is not None
-    counted_used = not local or not known["requests"] or place not in ledger.places
+    counted_used = not local or not known["requests"] or place not in ledger.access_sites
     return SiteReport(
         file=place.site.file,
         line=place.site.line,

@@ -311,7 +311,7 @@ def _scratch(sites: Sites, taken: Census, spill: Spill) -> Scratch | None:
         return None
     loads = [site for site in private if ops.of_access(site.op).reads]
     stores = [site for site in private if not ops.of_access(site.op).reads]
-    memories = {place.memory for place in taken.places if place.memory.space == "private"}
+    memories = {place.memory for place in taken.access_sites if place.memory.space == "private"}
     items = requests.sub_groups(taken.geometry) * taken.geometry.sub_group_size
     spilled_lines = spill.stored_bytes / (taken.device.line_bytes or math.inf)
     return Scratch(

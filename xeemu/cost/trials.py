@@ -152,7 +152,7 @@ class CountedLaunch:
 
     def _shared(self, change: WhatIf) -> Work | None:
         """The work shared by more work-groups, with what each of them does as a whole."""
-        times = {place: self.divisions.of_place(place, change.spread) for place in self.sites}
+        times = {place: self.divisions.of_access_site(place, change.spread) for place in self.sites}
         sites = {place: fewer(site, 1 / times[place]) for place, site in self.sites.items()}
         repeated = self._repeated(change.spread)
         more = {name: (each - 1) * (self._done(name) or 0) for name, each in repeated.items()}

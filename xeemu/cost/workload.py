@@ -201,5 +201,5 @@ def _missed(traffic: Traffic | None, taken: Census) -> dict[Allocation, Misses]:
     found = {m: caches.misses(load, traffic, taken.device) for m, load in zip(memories, traffic.loads, strict=True)}
     if traffic.scratch is not None:
         missed = caches.scratch_misses(traffic.scratch, traffic, taken.device)
-        found |= {place.memory: missed for place in taken.places if place.memory.space == "private"}
+        found |= {place.memory: missed for place in taken.access_sites if place.memory.space == "private"}
     return found
