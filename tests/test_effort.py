@@ -65,6 +65,14 @@ def test_little_for_what_is_carried_out_once():
     assert longer.once.compiler_options == longer.compiler_options
 
 
+@pytest.mark.skipif(not compiling.supports_single_thread(), reason="this XLA knows none of the options")
+def test_one_thread_for_launches_in_which_several_would_wait():
+    one = set(compiling.single({}))
+    assert one <= set(prepared(summed, 1024, times=10).compiler_options)
+    assert not one & set(prepared(summed, 2**20, times=10).compiler_options)
+    assert not one & set(prepared(summed, 1024, "gpu", times=10).compiler_options)
+
+
 @pytest.mark.optimized
 def test_a_check_gives_what_a_launch_gives():
     x = np.arange(1024, dtype=np.int32)

@@ -155,6 +155,7 @@ CPU = Target(
         moved_ns=1,
         chunks=4,
         unshared_items=1 << 14,
+        unshared_operations=1 << 20,
         costly=32,
         looped=2,
         sliced=40,

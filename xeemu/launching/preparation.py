@@ -279,7 +279,9 @@ class Prepared:
         task = self.cut.inner.task if self.cut.inner else self.analysed.task
         bits = effort.vector_bits(task.facts, self.options.target)
         short = self.options.once and effort.is_short_once(task.program, self.cut.groups, self.options.target)
-        return {**compiling.vectors(bits), **compiling.effort(little=short)}
+        options = {**compiling.vectors(bits), **compiling.effort(little=short)}
+        unshared = effort.is_unshared(task.program, self.cut.groups, self.options.target)
+        return compiling.single(options) if unshared else options
 
 
 def _plan(

@@ -30,6 +30,11 @@ def is_short_once(program: Program, groups: int, target: Target) -> bool:
     return _operations(program, groups) <= target.unseen_operations > 0
 
 
+def is_unshared(program: Program, groups: int, target: Target) -> bool:
+    """True if one thread carries a program out sooner than several that wait for each other."""
+    return target.threads is not None and _operations(program, groups) <= target.threads.unshared_operations
+
+
 def is_cheaper_than_compiling(operations: int, target: Target) -> bool:
     """True if so many operations of work-items take no longer than it takes to compile them."""
     return operations <= target.short_operations > 0
