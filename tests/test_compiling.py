@@ -36,6 +36,11 @@ def looked_up_at_the_ends(wg, x, y):
     return y.at[i].set(found)
 
 
+@xe.kernel
+def counted(wg, x, y):
+    return y.atomic[x[wg.global_id()] % 64].add(1)
+
+
 def options_of(kernel, platform, nd_range=RANGE, x=X):
     options = Options(None, False, False, platform)
     given = ArgumentType.of(x), ArgumentType.of(np.zeros_like(x))
@@ -49,8 +54,9 @@ def test_slices_are_loaded_by_wide_vectors_on_a_cpu():
     assert options_of(doubled, "gpu") == {}
 
 
-def test_elements_that_are_looked_up_are_not():
-    assert options_of(looked_up, "cpu") == {}
+@pytest.mark.parametrize("kernel", [looked_up, counted])
+def test_elements_that_are_looked_up_or_updated_are_not(kernel):
+    assert options_of(kernel, "cpu") == {}
 
 
 def test_what_only_groups_at_the_ends_do_does_not_count():

@@ -48,7 +48,8 @@ class Target:
       watched_iterations: of a loop that are emitted at a time where somebody watches (2-core EPYC: a check of a filter
         takes 1.5 times as long with 1, and 1.05 times as long to compile with 32).
       vector_bits: of vectors that XLA is asked for where it would use half; None to leave it to XLA. EPYC and Xeon with
-        AVX-512: sums of a convolution 1.2 to 1.4 times as fast; look-ups take up to twice as long.
+        AVX-512: sums of a convolution 1.2 to 1.4 times as fast; look-ups take up to twice as long, and updates by an
+        index that data give 1.0 to 1.4 times (histograms of the collection).
       short_operations: operations of work-items up to which a watched program is compiled with little effort, as that
         takes longer than what more would gain, some milliseconds (2-core CPU: a check of a small launch takes half as
         long); 0 for never.

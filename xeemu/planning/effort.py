@@ -8,7 +8,7 @@ times as long. What is carried out once, and seen by nobody, need not be fast ei
 
 from xeemu.devices.target import Target
 from xeemu.ir import ops
-from xeemu.ir.program import Op
+from xeemu.ir.program import Constant, Op
 from xeemu.knowledge import addressing, analysis, work
 from xeemu.knowledge.analysis import Facts
 from xeemu.language.program import Program
@@ -52,15 +52,17 @@ def vector_bits(facts: Facts, target: Target) -> int | None:
       facts: what is known of it.
       target: where it will run.
     """
-    return None if target.vector_bits is None or _gathers(facts) else target.vector_bits
+    return None if target.vector_bits is None or _looks_up(facts) else target.vector_bits
 
 
-def _gathers(facts: Facts) -> bool:
-    """True if elements are looked up one by one: sixteen at once took up to twice as long as eight and eight."""
-    return any(_is_gather(op, inner) for inner in analysis.executed(facts) for op in inner.body.ops)
+def _looks_up(facts: Facts) -> bool:
+    """True if elements are accessed one by one: sixteen at once took up to twice as long as eight and eight."""
+    return any(_is_looked_up(op, inner) for inner in analysis.executed(facts) for op in inner.body.ops)
 
 
-def _is_gather(op: Op, facts: Facts) -> bool:
-    if op.name != ops.LOAD or not facts.values[op.results[0]].varying:
+def _is_looked_up(op: Op, facts: Facts) -> bool:
+    """True if only data tell which elements an access has, and they differ among the work-items."""
+    if op.name not in ops.ACCESSES or addressing.is_formed(op, facts):
         return False
-    return not addressing.is_formed(op, facts)
+    deciding = op.results if op.name == ops.LOAD else ops.indices(op)
+    return any(facts.values[value].varying for value in deciding if not isinstance(value, Constant))
