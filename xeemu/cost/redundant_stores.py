@@ -13,11 +13,11 @@ from xeemu.cost.places import Place, may_be_same
 from xeemu.knowledge.access_tree import Key
 from xeemu.language.linearity import Allocation
 
-_Told = tuple[frozenset[int], int]
+_KnownValue = tuple[frozenset[int], int]
 """The conditions that lanes meet whose place holds a value, and the value's number."""
 
-_Held = Mapping[Place, frozenset[_Told]]
-"""What is told of the values that places hold."""
+_Contents = Mapping[Place, frozenset[_KnownValue]]
+"""What is known of the values that places hold."""
 
 
 def of_program(program: MemorySteps) -> frozenset[Key]:
@@ -38,65 +38,65 @@ class _Analysis:
         self.found: set[Key] = set()
         self._program = program
 
-    def go(self, steps: Sequence[Step], held: _Held) -> _Held:
+    def go(self, steps: Sequence[Step], contents: _Contents) -> _Contents:
         """What places hold after steps, if they hold some values before."""
         for step in steps:
             match step:
                 case Load(_, place, lanes, _, number):
-                    held = {**held, place: held.get(place, frozenset()) | {(lanes, number)}}
+                    contents = {**contents, place: contents.get(place, frozenset()) | {(lanes, number)}}
                 case Store():
-                    held = self._store(step, held)
+                    contents = self._store(step, contents)
                 case Change(memory):
-                    held = _without(held, memory)
+                    contents = _without(contents, memory)
                 case Branch(bodies):
-                    held = _on_all([self.go(body, held) for body in bodies])
+                    contents = _on_all([self.go(body, contents) for body in bodies])
                 case Loop():
-                    held = self._loop(step, held)
-        return held
+                    contents = self._loop(step, contents)
+        return contents
 
-    def _store(self, store: Store, held: _Held) -> _Held:
-        told = held.get(store.place, frozenset())
-        if store.value is not None and _has(told, store.lanes, store.number):
+    def _store(self, store: Store, contents: _Contents) -> _Contents:
+        known = contents.get(store.place, frozenset())
+        if store.value is not None and _has(known, store.lanes, store.number):
             self.found.add(store.key)
-            return held
-        held = _without(held, store.place)
-        return held if store.value is None else {**held, store.place: frozenset({(store.lanes, store.number)})}
+            return contents
+        contents = _without(contents, store.place)
+        return contents if store.value is None else {**contents, store.place: frozenset({(store.lanes, store.number)})}
 
-    def _loop(self, loop: Loop, before: _Held) -> _Held:
+    def _loop(self, loop: Loop, before: _Contents) -> _Contents:
         """What places hold after a loop. As an iteration begins it is what they hold both before and after one; where
         a compiler may write the loop out, each iteration after the first sees what the one before it leaves."""
         if loop.may_be_written_out:
-            first = self._alike(self.go(loop.steps, before), loop)
-            return self._alike(self.go(loop.steps, first), loop)
+            first = self._invariant(self.go(loop.steps, before), loop)
+            return self._invariant(self.go(loop.steps, first), loop)
         start, found = before, set(self.found)
         while (still := _on_both(start, end := self.go(loop.steps, start))) != start:
             start, self.found = still, set(found)
-        return _either(start, self._alike(end, loop)) if loop.certain else start
+        return _either(start, self._invariant(end, loop)) if loop.certain else start
 
-    def _alike(self, held: _Held, loop: Loop) -> _Held:
+    def _invariant(self, contents: _Contents, loop: Loop) -> _Contents:
         """What is the same in each iteration of a loop."""
         found = {
             place: frozenset((lanes, n) for lanes, n in by if self._program.varies((*lanes, n)) < loop.depth)
-            for place, by in held.items()
+            for place, by in contents.items()
             if self._program.varies(place.family.bases) < loop.depth
         }
         return {place: by for place, by in found.items() if by}
 
 
-def _has(told: frozenset[_Told], lanes: frozenset[int], number: int) -> bool:
+def _has(known: frozenset[_KnownValue], lanes: frozenset[int], number: int) -> bool:
     """True if all lanes for which some conditions hold have a value."""
-    return any(each <= lanes and number == stored for each, stored in told)
+    return any(each <= lanes and number == stored for each, stored in known)
 
 
-def _without(held: _Held, changed: Place | Allocation) -> _Held:
-    return {place: by for place, by in held.items() if not may_be_same(changed, place)}
+def _without(contents: _Contents, changed: Place | Allocation) -> _Contents:
+    return {place: by for place, by in contents.items() if not may_be_same(changed, place)}
 
 
-def _either(one: _Held, other: _Held) -> _Held:
+def _either(one: _Contents, other: _Contents) -> _Contents:
     return {place: one.get(place, frozenset()) | other.get(place, frozenset()) for place in {**one, **other}}
 
 
-def _on_all(paths: Sequence[_Held]) -> _Held:
+def _on_all(paths: Sequence[_Contents]) -> _Contents:
     """What places hold on each of some paths."""
     found = paths[0]
     for path in paths[1:]:
@@ -104,10 +104,10 @@ def _on_all(paths: Sequence[_Held]) -> _Held:
     return found
 
 
-def _on_both(one: _Held, other: _Held) -> _Held:
+def _on_both(one: _Contents, other: _Contents) -> _Contents:
     found = {place: _in_common(one[place], other[place]) for place in one if place in other}
     return {place: by for place, by in found.items() if by}
 
 
-def _in_common(one: frozenset[_Told], other: frozenset[_Told]) -> frozenset[_Told]:
+def _in_common(one: frozenset[_KnownValue], other: frozenset[_KnownValue]) -> frozenset[_KnownValue]:
     return frozenset({each for each in one if _has(other, *each)} | {each for each in other if _has(one, *each)})

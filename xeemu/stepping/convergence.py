@@ -19,9 +19,9 @@ def waiting(code: Code, awaited: np.ndarray, under_way: np.ndarray, present: np.
     """
     group = int(np.flatnonzero(under_way.any(axis=1))[0])
     item = int(np.flatnonzero(under_way[group])[0])
-    place = int(awaited[group, item])
-    there = under_way[group] & (awaited[group] == place)
-    step = code.steps[place]
+    step_number = int(awaited[group, item])
+    there = under_way[group] & (awaited[group] == step_number)
+    step = code.steps[step_number]
     assert isinstance(step, GroupFunction)
     return source.kernel_error(
         f"under this schedule {int(there.sum())} work-items of group {group} wait for ever, work-item {item} among "
@@ -44,11 +44,11 @@ def parted(step: GroupFunction, active: np.ndarray, members: np.ndarray, rows: n
         return None
     for group, item in np.argwhere(members & ~active):
         inside = members[group] & (rows == rows[item])
-        if (come := active[group] & inside).any():
+        if (arrived := active[group] & inside).any():
             return source.kernel_error(
-                f"{int(come.sum())} of {counted(int(inside.sum()), 'work-item')} of sub-group {rows[item]} of group "
-                f"{group} reach a barrier of sub-groups, work-item {np.flatnonzero(come)[0]} among them, and work-item "
-                f"{item} does not. All work-items of a sub-group come to its barriers, or none does",
+                f"{int(arrived.sum())} of {counted(int(inside.sum()), 'work-item')} of sub-group {rows[item]} of group "
+                f"{group} reach a barrier of sub-groups, work-item {np.flatnonzero(arrived)[0]} among them, and "
+                f"work-item {item} does not. All work-items of a sub-group come to its barriers, or none does",
                 step.site,
             )
     return None
